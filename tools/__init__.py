@@ -1,0 +1,1 @@
+"""What is touched: the tools of the workspace, their declared effects, and the policy that guards them."""
