@@ -1,0 +1,105 @@
+"""The effects of a turn, behind one frozen value: nodes reach the world through it and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic_ai.messages import ModelMessage
+
+from ..tools.policy import Policy
+from .events import Sink
+from .outcome import TurnResult
+from .slots import Slot
+
+if TYPE_CHECKING:
+    from .model_port import ModelPort
+    from .node import TurnNode
+    from .toolbox import Toolbox
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One visit of a node, as the runner saw it. `cls` is the class that ran, as `module:QualName`."""
+
+    number: int
+    role: str
+    cls: str
+    iteration: int
+    to: str | None
+    duration_ms: float
+    error: str | None = None
+
+
+class TurnLog(Protocol):
+    """Where one turn writes what happened: append-only, each fact once, when it is known.
+
+    Every method returns the id of its row and raises `StoreError`. Only what a seal names is visible to later turns.
+    """
+
+    def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
+        """Write a message, unsealed. `replaces` names the row of a message that this one supersedes."""
+        ...
+
+    def intent(self, iteration: int, slot: Slot) -> int:
+        """Write that a call is about to run."""
+        ...
+
+    def result(self, iteration: int, slot: Slot) -> int:
+        """Write a filled slot."""
+        ...
+
+    def repair(self, description: str) -> int:
+        """Write what was mended in the loaded history."""
+        ...
+
+    def visit(self, visit: Visit) -> int: ...
+
+    def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
+        """Make messages visible, all or none. An item is a message's row, or the rows of the results of one request."""
+        ...
+
+    def end(self, result: TurnResult) -> int:
+        """Write how the turn ended; durable against power loss when it returns."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The budgets of one turn; `None` is no limit.
+
+    `max_iterations` counts model requests and `max_tokens` caps one answer; `max_total_tokens` counts input and
+    output of the whole turn, `max_cost` is in US dollars and `timeout` in seconds.
+    """
+
+    max_iterations: int = 15
+    max_tokens: int | None = None
+    max_total_tokens: int | None = None
+    max_cost: Decimal | None = None
+    timeout: float | None = None
+
+
+class Clock(Protocol):
+    """Time: `now` is the wall clock with its zone, `ms` a monotonic count of milliseconds."""
+
+    def now(self) -> datetime: ...
+
+    def ms(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnDeps:
+    """Everything a node may call. `tool_deps` is what pydantic-ai toolsets see as their `RunContext.deps`."""
+
+    model: ModelPort
+    toolbox: Toolbox
+    policy: Policy
+    sink: Sink
+    log: TurnLog
+    clock: Clock
+    limits: Limits
+    lineup: Mapping[str, type[TurnNode]]
+    tool_deps: Any = field(default=None, repr=False)
