@@ -1,4 +1,4 @@
-"""The time a user's text was written, as its first line, so that a model can tell one turn's day from another's."""
+"""The time a user's text was written, as its first line, so that a model can tell today from last week."""
 
 from __future__ import annotations
 
