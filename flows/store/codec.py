@@ -1,0 +1,84 @@
+"""Bodies of rows to JSON and back, for every text a model or a tool can produce.
+
+UTF-8, and so SQLite and JSON, cannot hold the lone surrogates that Python strings can (a file name that is no
+UTF-8 has them). They are stored as a mark and four hex digits, and become surrogates again on the way out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
+
+from ...nodes.errors import StoreError
+
+T = TypeVar("T")
+
+
+class Unstorable(StoreError):
+    """A value that has no form in JSON."""
+
+
+_MARK = "\ufffe"  # a code point that is reserved to mean no character
+_MARK_BYTES = _MARK.encode()
+_TO_ESCAPE = re.compile(f"[\ud800-\udfff{_MARK}]")
+_ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
+
+
+def encode(adapter: TypeAdapter[T], value: T) -> str:
+    """A value as JSON text that SQLite can hold; what JSON has no form for is written as its `str()`.
+
+    Raises:
+        Unstorable: the value refers to itself, nests too deep, or cannot be written for another reason.
+    """
+    try:
+        text = adapter.dump_json(value, fallback=str, warnings=False).decode()
+        if _MARK not in text:
+            return text
+    except PydanticSerializationError:
+        pass  # a lone surrogate, or a value that the slower path cannot write either
+    try:
+        tree = adapter.dump_python(value, mode="json", fallback=str, warnings=False)
+        return json.dumps(_map_text(tree, escape), ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Unstorable(f"a {type(value).__name__} cannot be stored: {error}") from error
+
+
+def decode(adapter: TypeAdapter[T], body: bytes) -> T:
+    """The value of a stored body.
+
+    Raises:
+        ValueError: the body is no JSON, or not of this type (pydantic's `ValidationError`).
+    """
+    value = adapter.validate_json(body)
+    return cast(T, _map_text(value, _restore)) if _MARK_BYTES in body else value
+
+
+def escape(text: str) -> str:
+    return _TO_ESCAPE.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
+
+
+def _restore(text: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _map_text(value: Any, change: Callable[[str], str]) -> Any:
+    """Change every string inside a tree of plain values and dataclasses; dataclasses are changed in place."""
+    if isinstance(value, str):
+        return change(value) if type(value) is str else value
+    if isinstance(value, dict):
+        items = cast(dict[Any, Any], value).items()
+        return {_map_text(key, change): _map_text(item, change) for key, item in items}
+    if isinstance(value, list):
+        return [_map_text(item, change) for item in cast(list[Any], value)]
+    if isinstance(value, tuple):
+        return tuple(_map_text(item, change) for item in cast(tuple[Any, ...], value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            object.__setattr__(value, field.name, _map_text(getattr(value, field.name), change))
+    return value

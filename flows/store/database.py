@@ -1,0 +1,156 @@
+"""The SQLite file: created private, migrated under a lock, and every failure told in one sentence."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ...nodes.errors import StoreError
+from .schema import APPLICATION_ID, MIGRATIONS
+
+BUSY_TIMEOUT_MS = 2_000
+
+
+class Database:
+    """One connection in autocommit mode, shared by the threads of a process; its failures are `StoreError`s."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.name = "in memory" if path is None else str(path)
+        self._lock = threading.RLock()
+        with self._explained():
+            if path is not None:
+                _create_private(path)
+            self._connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=BUSY_TIMEOUT_MS / 1000,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        try:
+            with self._explained():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        with self._lock, self._explained():
+            self._connection.close()
+
+    def rows(self, sql: str, *parameters: Any) -> list[Any]:
+        with self._lock, self._explained():
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, *parameters: Any) -> Any:
+        """The first row, or `None`."""
+        with self._lock, self._explained():
+            return self._connection.execute(sql, parameters).fetchone()
+
+    def insert(self, sql: str, *parameters: Any, durable: bool = False) -> int | None:
+        """The id of the inserted row, or `None` when the statement inserted none.
+
+        Committed when it returns: safe from a killed process always, from power loss only if `durable`, which
+        makes SQLite sync the write-ahead log, and with it every earlier row, to the disk.
+        """
+        with self._lock, self._explained():
+            if not durable:
+                cursor = self._connection.execute(sql, parameters)
+            else:
+                self._connection.execute("PRAGMA synchronous = FULL")
+                try:
+                    cursor = self._connection.execute(sql, parameters)
+                finally:
+                    self._connection.execute("PRAGMA synchronous = NORMAL")
+            return cursor.lastrowid if cursor.rowcount else None
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Everything inside commits together or not at all; no other process writes meanwhile."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(
+                    sqlite3.Error
+                ):  # some errors have rolled back already; the first one is the news
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _prepare(self) -> None:
+        version = self._version()  # before anything is written: the file may be someone else's
+        if self.row("PRAGMA journal_mode")[0] not in ("wal", "memory"):
+            mode = self.row("PRAGMA journal_mode = WAL")[0]
+            if mode != "wal":
+                raise StoreError(
+                    f"the store {self.name} is on a file system without shared memory; use a local disk"
+                )
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        if version == len(MIGRATIONS):
+            return
+        with self.transaction():
+            for number, statements in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
+                for statement in statements:
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {number}")
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _version(self) -> int:
+        """The file's schema version, 0 for an empty one."""
+        owner, version = self.row("PRAGMA application_id")[0], self.row("PRAGMA user_version")[0]
+        if owner != APPLICATION_ID and self.row("SELECT count(*) FROM sqlite_schema")[0]:
+            raise StoreError(f"{self.name} is a database of another program; name another file for the store")
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"the store {self.name} has version {version}, of a newer turngraph, and this one reads up to "
+                f"{len(MIGRATIONS)}; upgrade turngraph or name another file for the store"
+            )
+        return version
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+            raise StoreError(_explain(error, self.name)) from error
+
+
+def _create_private(path: Path) -> None:
+    """Create the file, and the directories it lacks, for the user alone, whatever the umask."""
+    for directory in reversed([parent for parent in path.absolute().parents if not parent.exists()]):
+        with suppress(FileExistsError):
+            directory.mkdir(0o700)
+            directory.chmod(0o700)
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+
+
+_REASONS = {
+    sqlite3.SQLITE_BUSY: "is busy: another process kept it for more than 2 seconds; run the command again",
+    sqlite3.SQLITE_LOCKED: "is busy: another process kept it for more than 2 seconds; run the command again",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full; free some space and run the command again",
+    sqlite3.SQLITE_READONLY: "is read-only; make the file and its directory writable, or name another file",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that it is a readable file in a writable directory",
+    sqlite3.SQLITE_PERM: "cannot be opened; check that it is a readable file in a writable directory",
+    sqlite3.SQLITE_NOTADB: "is not a turngraph store; name another file for the store",
+    sqlite3.SQLITE_CORRUPT: "is damaged; move it away, and rescue what it holds with sqlite3's .recover",
+    sqlite3.SQLITE_IOERR: "cannot be read or written, the disk failed; check the disk and its free space",
+}
+
+
+def _explain(error: sqlite3.Error | OSError | UnicodeEncodeError, name: str) -> str:
+    if isinstance(error, OSError):
+        return f"the store {name} cannot be opened ({error.strerror}); check its path and permissions"
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    reason = _REASONS.get(code, "failed; run the command again, and report it if it happens again")
+    return f"the store {name} {reason} ({error})"

@@ -1,0 +1,168 @@
+"""The log of one running turn: what it writes, for as long as it owns its session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from weakref import WeakValueDictionary
+
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+
+from ...nodes.deps import Visit
+from ...nodes.errors import StoreError
+from ...nodes.outcome import TurnResult
+from ...nodes.slots import Slot
+from .codec import Unstorable, encode
+from .database import Database
+from .records import (
+    ADAPTERS,
+    Body,
+    EndBody,
+    IntentBody,
+    MessageBody,
+    ReleaseBody,
+    RepairBody,
+    ResultBody,
+    SealBody,
+    VisitBody,
+)
+
+# One statement, so that no other process can take the session between the check and the write.
+_APPEND = """INSERT INTO log (session, turn, iteration, kind, at, body) SELECT ?, ?, ?, ?, ?, ?
+    WHERE (SELECT id FROM log WHERE session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1) = ?"""
+_APPEND_AFTER_END = "INSERT INTO log (session, turn, iteration, kind, at, body) VALUES (?, ?, ?, ?, ?, ?)"
+
+_open_writers: WeakValueDictionary[tuple[str, str], TurnWriter] = WeakValueDictionary()
+
+
+def is_open_here(database: Database, turn_id: str) -> bool:
+    """Whether this process holds an open writer of a turn; a writer that was forgotten is not open."""
+    return (database.name, turn_id) in _open_writers
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+class TurnWriter:
+    """A `TurnLog` that writes to a store; use it as a context manager, or `close()` it.
+
+    Every row is committed before its method returns, so it survives a killed process. The writer owns its
+    session until `end` or `close`; when another turn has taken the session over, every write raises
+    `StoreError`. After `end` only visits are written, since the node that ends a turn is left after its end.
+    """
+
+    def __init__(self, database: Database, session_id: str, turn_id: str, row: int) -> None:
+        self._database = database
+        self._session_id = session_id
+        self._turn_id = turn_id
+        self._row = row
+        self._calls: list[ToolCallPart] = []
+        self._iteration = 0
+        self._ended = self._closed = False
+        _open_writers[database.name, turn_id] = self
+
+    def __enter__(self) -> TurnWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
+        if isinstance(message, ModelResponse):
+            self._calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
+        return self._append("message", MessageBody(message, replaces))
+
+    def intent(self, iteration: int, slot: Slot) -> int:
+        self._iteration = iteration
+        return self._append(
+            "intent",
+            IntentBody(
+                position=slot.position,
+                call_id=slot.call.tool_call_id,
+                name=slot.call.tool_name,
+                effect=slot.effect,
+                call=self._call_of(slot),
+            ),
+        )
+
+    def result(self, iteration: int, slot: Slot) -> int:
+        self._iteration = iteration
+        if slot.status is None or slot.result is None:
+            raise StoreError(
+                f"call {slot.position} ({slot.call.tool_name}) has no result to store; fill its slot first"
+            )
+        body = ResultBody(
+            position=slot.position,
+            status=slot.status,
+            effect=slot.effect,
+            duration_ms=slot.duration_ms,
+            edited=tuple(slot.edited),
+            part=slot.result,
+            call=self._call_of(slot),
+        )
+        try:
+            return self._append("result", body)
+        except Unstorable:
+            as_text = replace(slot.result, content=repr(slot.result.content), metadata=None)
+            return self._append("result", replace(body, part=as_text))
+
+    def repair(self, description: str) -> int:
+        return self._append("repair", RepairBody(description))
+
+    def visit(self, visit: Visit) -> int:
+        self._iteration = visit.iteration
+        return self._append("visit", VisitBody(visit))
+
+    def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
+        self._iteration = iteration
+        items = tuple(item if isinstance(item, int) else tuple(item) for item in messages)
+        return self._append("seal", SealBody(items))
+
+    def end(self, result: TurnResult) -> int:
+        row = self._append("end", EndBody(result))
+        self._ended = True
+        _open_writers.pop((self._database.name, self._turn_id), None)
+        return row
+
+    def close(self) -> None:
+        """Give the session back. A turn closed before its `end` stays without one: it was cut off.
+
+        Raises:
+            StoreError: that the session is free could not be written. It is free within this process all the
+                same, and for other processes once this one has ended.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        _open_writers.pop((self._database.name, self._turn_id), None)
+        if not self._ended:
+            self._insert("release", ReleaseBody())
+
+    def _call_of(self, slot: Slot) -> ToolCallPart | None:
+        """The call, unless the reply that was written last holds it already."""
+        held = slot.position < len(self._calls) and self._calls[slot.position] == slot.call
+        return None if held else slot.call
+
+    def _append(self, kind: str, body: Body) -> int:
+        if self._closed:
+            raise StoreError(f"the log of turn {self._turn_id} is closed; begin another turn to write more")
+        if self._ended and kind != "visit":
+            raise StoreError(
+                f"turn {self._turn_id} has ended and takes no {kind}; begin another turn to write more"
+            )
+        row = self._insert(kind, body)
+        if row is None:
+            raise StoreError(
+                f"turn {self._turn_id} no longer owns session {self._session_id}: another turn took it over; "
+                "what this turn sealed is kept, and the rest of it is lost"
+            )
+        return row
+
+    def _insert(self, kind: str, body: Body) -> int | None:
+        text = encode(ADAPTERS[kind], body)
+        values = (self._session_id, self._turn_id, self._iteration, kind, timestamp(), text)
+        if self._ended:
+            return self._database.insert(_APPEND_AFTER_END, *values)
+        return self._database.insert(_APPEND, *values, self._session_id, self._row, durable=kind == "end")
