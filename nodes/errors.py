@@ -5,6 +5,7 @@
     │   └── UnknownSession
     ├── ProviderError        provider_failure  the model's server failed or answered nonsense
     ├── TurnAborted          aborted           the user chose 'abort' at a question
+    ├── SinkError            internal_error    events could not be delivered
     ├── StoreError           internal_error    the store cannot be read or written
     │   └── SessionBusy      session_busy      another process owns the session
     └── FlowError            internal_error    the graph was not obeyed
@@ -45,6 +46,10 @@ class TurnAborted(TurngraphError):
     """A policy answered a call with 'abort'."""
 
     outcome = Outcome.ABORTED
+
+
+class SinkError(TurngraphError):
+    """The sink raised: what the turn does can no longer be shown."""
 
 
 class StoreError(TurngraphError):

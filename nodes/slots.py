@@ -41,6 +41,7 @@ class Slot:
     position: int
     call: ToolCallPart
     effect: Effect = Effect.EXECUTE
+    approved: bool = False
     started: bool = False
     status: CallStatus | None = None
     result: ToolReturnPart | None = None

@@ -97,4 +97,4 @@ class TurnState:
     task_completed: bool = False
     refused: bool = False
     edited_files: list[str] = field(default_factory=list[str])
-    started_ms: int = 0
+    started_ms: float = 0.0

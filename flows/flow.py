@@ -1,0 +1,114 @@
+"""A flow: which class plays which role, and the graph that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType, NoneType
+from typing import Any
+
+from pydantic_graph import Graph, GraphBuilder
+from pydantic_graph.id_types import NodeID
+from pydantic_graph.step import NodeStep
+
+from .. import nodes
+from ..graphs.declared import END, DeclaredEdge, declared_edges
+from ..nodes.deps import TurnDeps
+from ..nodes.errors import UsageError
+from ..nodes.node import TurnNode
+from ..nodes.outcome import TurnResult
+from ..nodes.state import AGENT_STATE_MACHINE, StateMachine, TurnState
+
+TurnGraph = Graph[TurnState, TurnDeps, TurnNode, TurnResult]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A turn's graph as a value.
+
+    `parts` are the classes that define the roles; `start` is the role a turn begins with; `swapped` maps a role to
+    the variant that plays it instead. The edges are those that the playing classes declare.
+    """
+
+    name: str
+    start: str
+    parts: tuple[type[TurnNode], ...]
+    machine: StateMachine = AGENT_STATE_MACHINE
+    swapped: Mapping[str, type[TurnNode]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @cached_property
+    def lineup(self) -> Mapping[str, type[TurnNode]]:
+        """Role to the class that plays it, in the order of `parts`."""
+        return MappingProxyType({part.role: self.swapped.get(part.role, part) for part in self.parts})
+
+    @cached_property
+    def edges(self) -> Mapping[str, tuple[DeclaredEdge, ...]]:
+        """Role to its ways out; execution, checks and diagrams all read this.
+
+        Raises:
+            UsageError: an annotation cannot be read, or names a role the flow does not have.
+        """
+        edges = {role: declared_edges(cls) for role, cls in self.lineup.items()}
+        for role, ways in edges.items():
+            for way in ways:
+                if way.to != END and way.to not in self.lineup:
+                    raise UsageError(
+                        f"{self.lineup[role].__qualname__} goes on to the role {way.to!r}, which the flow "
+                        f"{self.name} does not have; its roles are {', '.join(self.lineup)}"
+                    )
+        return MappingProxyType(edges)
+
+    @cached_property
+    def graph(self) -> TurnGraph:
+        """The pydantic-graph graph that runs."""
+        builder = GraphBuilder(
+            name=self.name,
+            state_type=TurnState,
+            deps_type=TurnDeps,
+            input_type=TurnNode,
+            output_type=TurnResult,
+            auto_instrument=False,
+        )
+        steps = {role: NodeStep(cls, id=NodeID(role)) for role, cls in self.lineup.items()}
+        targets: dict[str, Any] = {**steps, END: builder.end_node}
+        builder.add(builder.edge_from(builder.start_node).to(steps[self.start]))
+        for role, ways in self.edges.items():
+            source = builder.edge_from(steps[role])
+            if len(ways) == 1:
+                builder.add(source.to(targets[ways[0].to]))
+                continue
+            # pydantic-graph follows the node that `run` returns; the decision only tells the builder the edges.
+            decision = builder.decision()
+            for way in ways:
+                decision = decision.branch(builder.match(NoneType).to(targets[way.to]))
+            builder.add(source.to(decision))
+        return builder.build()
+
+    def swap(self, variant: type[TurnNode]) -> Flow:
+        """This flow with a variant in its role.
+
+        Raises:
+            UsageError: the variant has no role, or one that the flow does not have.
+        """
+        role = getattr(variant, "role", None)
+        if role not in self.lineup:
+            raise UsageError(
+                f"{variant.__qualname__} has the role {role!r}, which the flow {self.name} does not have; "
+                f"its roles are {', '.join(self.lineup)}"
+            )
+        return replace(self, swapped=MappingProxyType({**self.swapped, role: variant}))
+
+
+STANDARD = Flow(
+    name="standard",
+    start=nodes.PrepareHistory.role,
+    parts=(
+        nodes.PrepareHistory,
+        nodes.Stream,
+        nodes.ProcessNode,
+        nodes.Dispatch,
+        nodes.Execute,
+        nodes.Persist,
+    ),
+)

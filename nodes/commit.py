@@ -1,0 +1,89 @@
+"""The end of an iteration and of a turn: the one way into the history and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic_ai.messages import ModelMessage, ModelRequest
+
+from ..tools.effects import Effect
+from .deps import TurnDeps
+from .errors import StoreError
+from .outcome import Outcome, TurnResult
+from .results import settle
+from .slots import CallStatus, Slot, ToolCallRegistry
+from .state import TurnState
+
+CANCELLED = "Not run: the turn was stopped before this call started."
+STOPPED_READING = "Stopped before it finished; it only reads, so nothing was changed."
+UNKNOWN_OUTCOME = (
+    "Interrupted while it was running: its outcome is unknown and its effects may have happened, in whole or in part. "
+    "Check before doing it again."
+)
+
+
+async def commit(
+    state: TurnState, deps: TurnDeps, outcome: Outcome | None = None, error: str | None = None
+) -> TurnResult | None:
+    """Close the current iteration, and the turn too if it has an outcome.
+
+    Every open slot is filled, then the reply and the results of all its calls become visible as one unit. A reply
+    that came to nothing (no calls, no whole answer) leaves no trace in the history.
+
+    Raises:
+        StoreError: the iteration could not be sealed. With an outcome it does not raise: the result says so.
+    """
+    if outcome is None:
+        await _close_iteration(state, deps)
+        return None
+    try:
+        await _close_iteration(state, deps)
+    except StoreError as failure:
+        return replace(_result(state, deps, Outcome.INTERNAL_ERROR, str(failure)), saved=False)
+    return _result(state, deps, outcome, error)
+
+
+async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
+    registry = state.session.tool_registry
+    for slot in registry.open:
+        status, content = _of_unfinished(slot)
+        await settle(state, deps, slot, status, content)
+    if state.reply is not None and state.reply_row is not None and (registry.slots or state.task_completed):
+        added: list[ModelMessage] = [state.reply]
+        rows: list[int | Sequence[int]] = [*state.unsealed, state.reply_row]
+        if registry.slots:
+            added.append(ModelRequest(parts=registry.results(), timestamp=deps.clock.now()))
+            rows.append([slot.row for slot in registry.slots if slot.row is not None])
+        deps.log.seal(state.iteration, rows)
+        state.session.messages += added
+        state.unsealed = []
+    state.reply = state.reply_row = None
+    state.session.tool_registry = ToolCallRegistry()
+    state.batches = []
+
+
+def _of_unfinished(slot: Slot) -> tuple[CallStatus, str]:
+    if not slot.started:
+        return CallStatus.CANCELLED, CANCELLED
+    if slot.effect is Effect.READ_ONLY:
+        return CallStatus.CANCELLED, STOPPED_READING
+    return CallStatus.UNKNOWN, UNKNOWN_OUTCOME
+
+
+def _result(state: TurnState, deps: TurnDeps, outcome: Outcome, error: str | None) -> TurnResult:
+    return TurnResult(
+        outcome=outcome,
+        turn_id=state.turn_id,
+        session_id=state.session_id,
+        request_id=state.request.request_id,
+        flow=state.flow,
+        model=deps.model.name,
+        answer=state.answer,
+        error=error,
+        iterations=state.iteration,
+        usage=state.usage,
+        cost=state.cost,
+        duration_ms=round(deps.clock.ms() - state.started_ms),
+        edited_files=tuple(state.edited_files),
+    )

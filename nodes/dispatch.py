@@ -1,0 +1,98 @@
+"""The node that turns a reply's calls into batches that may run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from pydantic_ai.messages import TextPart, ToolCallPart
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_graph import Edge
+
+from .. import nodes
+from ..tools.effects import Effect, effect_of
+from ..tools.policy import Abort, CallRequest, Refuse
+from .checks import check
+from .errors import TurnAborted
+from .events import ApprovalAsked, ToolCalled
+from .node import Ctx, TurnNode, go
+from .parsing import parse_calls
+from .reply import text_of
+from .request_log import log_dispatch_summary
+from .results import settle
+from .slots import CallStatus, Slot
+from .state import AgentState
+
+
+@dataclass
+class Dispatch(TurnNode):
+    """Collect the calls, check names and arguments, ask the policy, and batch what may run."""
+
+    role = "dispatch"
+    state = AgentState.TOOL_EXECUTION
+
+    async def run(
+        self, ctx: Ctx
+    ) -> (
+        Annotated[nodes.Execute, Edge("calls to run")]
+        | Annotated[nodes.Persist, Edge("nothing to run")]
+    ):
+        state = ctx.state
+        manager = await ctx.deps.toolbox.manager(state)
+        calls = self.collect(ctx, manager)
+        slots = [state.session.tool_registry.register(call) for call in calls]
+        for slot in slots:
+            await self.admit(ctx, manager, slot)
+        if slots:
+            state.refused = state.session.tool_registry.refused
+        state.batches = batches([slot for slot in slots if slot.open])
+        log_dispatch_summary(state)
+        if state.batches:
+            return go(ctx, nodes.Execute)
+        return go(ctx, nodes.Persist)
+
+    def collect(self, ctx: Ctx, manager: ToolManager[Any]) -> list[ToolCallPart]:
+        """The reply's structured calls, or those its text holds; then the reply is rewritten to carry them."""
+        state = ctx.state
+        if state.reply is None:
+            return []
+        if state.reply.tool_calls:
+            return state.reply.tool_calls
+        found, rest = parse_calls(text_of(state.reply), {tool.name for tool in manager.tool_defs})
+        calls = [ToolCallPart(call.name, call.args) for call in found]
+        if calls:
+            others = [part for part in state.reply.parts if not isinstance(part, TextPart)]
+            texts = [TextPart(rest)] if rest else []
+            state.reply = replace(state.reply, parts=[*others, *texts, *calls])
+            state.reply_row = ctx.deps.log.message(state.reply, replaces=state.reply_row)
+            state.task_completed = False
+        return calls
+
+    async def admit(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
+        """Leave the slot open if its call may run; fill it with what is wrong otherwise."""
+        state, deps, call = ctx.state, ctx.deps, slot.call
+        tool = manager.get_tool_def(call.tool_name)
+        slot.effect = effect_of(tool) if tool is not None else Effect.READ_ONLY
+        await deps.sink.emit(ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect))
+        verdict = await check(manager, call, state.reply, deps.limits.max_tokens)
+        if verdict.problem is not None:
+            await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)
+            return
+        request = CallRequest(
+            call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect, verdict.requires_approval
+        )
+        if deps.policy.asks(request):
+            await deps.sink.emit(ApprovalAsked(call.tool_call_id, call.tool_name, request.args))
+        decision = await deps.policy.decide(request)
+        if isinstance(decision, Abort):
+            raise TurnAborted(f"aborted at the question about {call.tool_name}")
+        if isinstance(decision, Refuse):
+            await settle(state, deps, slot, CallStatus.REFUSED, f"Refused: {decision.reason}.")
+        slot.approved = not request.harmless and slot.open
+
+
+def batches(slots: list[Slot]) -> list[list[int]]:
+    """Positions in the order of running: all read-only calls side by side, then the others one by one."""
+    reading = [slot.position for slot in slots if slot.effect is Effect.READ_ONLY]
+    others = [[slot.position] for slot in slots if slot.effect is not Effect.READ_ONLY]
+    return [reading, *others] if reading else others

@@ -1,0 +1,111 @@
+"""The turn's way to its model: what goes on the wire, and how failures come back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import ModelHTTPError, UserError
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart, repair_messages
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from .errors import ProviderError, TurngraphError, UsageError
+
+_LONGEST_PROVIDER_MESSAGE = 500
+
+
+class ModelPort:
+    """One model for one turn.
+
+    A provider needs its history in a prepared shape, and preparing costs time that grows with what is prepared. So
+    each message is prepared once: what was loaded at the first request, and then only what was added since.
+    """
+
+    def __init__(self, model: Model, *, instructions: str = "", max_tokens: int | None = None) -> None:
+        self.model = model
+        self.name = f"{model.system}:{model.model_name}" if model.system else model.model_name
+        self._instructions = [InstructionPart(content=instructions)] if instructions else []
+        self._settings = ModelSettings(max_tokens=max_tokens) if max_tokens is not None else None
+        self._prepared: list[ModelMessage] = []
+        self._seen = 0
+
+    def stream(
+        self, messages: Sequence[ModelMessage], tools: list[ToolDefinition], guidance: str | None
+    ) -> AbstractAsyncContextManager[StreamedResponse]:
+        """Open one streamed request.
+
+        `messages` must be the list of the earlier requests, longer by what happened since. `guidance` is added to
+        the end of the last request for this time only.
+        """
+        parameters = ModelRequestParameters(function_tools=tools, instruction_parts=self._instructions)
+        wire = self._wire(messages, parameters)
+        if guidance is not None:
+            wire = with_guidance(wire, guidance)
+        return model_request_stream(
+            self.model, wire, model_settings=self._settings, model_request_parameters=parameters
+        )
+
+    def _wire(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
+        if len(messages) > self._seen:
+            added = repair_messages(messages[self._seen :])
+            self._prepared += self.model.prepare_messages(added, parameters)
+            self._seen = len(messages)
+        return self._prepared
+
+
+def with_guidance(messages: list[ModelMessage], guidance: str) -> list[ModelMessage]:
+    """The messages with a remark for the model at the end of the last request.
+
+    It joins that request because strict servers refuse two user messages in a row.
+    """
+    last = messages[-1]
+    if not isinstance(last, ModelRequest):
+        return [*messages, ModelRequest(parts=[UserPromptPart(guidance)])]
+    return [*messages[:-1], replace(last, parts=[*last.parts, UserPromptPart(guidance)])]
+
+
+@contextmanager
+def provider_errors(model: str) -> Generator[None]:
+    """Turn whatever a provider's client raises into our errors; ours pass as they are.
+
+    Raises:
+        ProviderError: the server refused, failed, or sent what could not be decoded.
+        UsageError: pydantic-ai says that the request itself is wrong, such as a setting the model does not have.
+    """
+    try:
+        yield
+    except TurngraphError:
+        raise
+    except UserError as error:
+        raise UsageError(f"{model}: {error.message}") from error
+    except Exception as error:
+        raise ProviderError(f"the request to {model} failed: {_sentence(error)}") from error
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ModelHTTPError):
+        return _clip(f"HTTP {error.status_code}: {_body_message(error.body)}")
+    text = str(error) or type(error).__name__
+    if error.__cause__ is not None and str(error.__cause__) not in text:
+        text = f"{text} ({error.__cause__})"
+    return _clip(text)
+
+
+def _body_message(body: Any) -> str:
+    if isinstance(body, dict):
+        inner: Any = body.get("error", body)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        if isinstance(inner, dict) and "message" in inner:
+            return str(inner["message"])  # pyright: ignore[reportUnknownArgumentType]
+        return str(inner)
+    return str(body) if body else "no message"
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    left_out = len(line) - _LONGEST_PROVIDER_MESSAGE
+    return line if left_out <= 0 else f"{line[:_LONGEST_PROVIDER_MESSAGE]} [{left_out} more characters]"

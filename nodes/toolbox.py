@@ -1,0 +1,46 @@
+"""The turn's tools, whatever toolset they come from, behind pydantic-ai's own manager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai.models import Model
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_ai.tools import RunContext
+from pydantic_ai.toolsets import AbstractToolset
+
+from .state import TurnState
+
+RETRIES_PER_TOOL = 1
+"""How often in a row a tool may ask the model to try again before it is told plainly that the call failed."""
+
+
+class Toolbox:
+    """Prepares the tools once for each iteration; counts of retries are carried from one to the next."""
+
+    def __init__(self, toolset: AbstractToolset[Any], model: Model, tool_deps: Any) -> None:
+        self._manager = ToolManager[Any](toolset=toolset)
+        self._model = model
+        self._tool_deps = tool_deps
+
+    async def manager(self, state: TurnState) -> ToolManager[Any]:
+        """The manager of the current iteration; asking again within one iteration costs nothing."""
+        self._manager = await self._manager.for_run_step(self._context(state))
+        if self._manager.ctx is not None:
+            state.retries = dict(self._manager.ctx.retries)
+        return self._manager
+
+    def _context(self, state: TurnState) -> RunContext[Any]:
+        return RunContext(
+            deps=self._tool_deps,
+            model=self._model,
+            usage=state.usage,
+            prompt=state.prompt,
+            messages=state.session.messages,
+            retries=state.retries,
+            max_retries=RETRIES_PER_TOOL,
+            run_step=state.iteration,
+            run_id=state.turn_id,
+            conversation_id=state.session_id,
+        )
+

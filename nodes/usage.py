@@ -1,0 +1,17 @@
+"""What a reply cost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pydantic_ai.messages import ModelResponse
+
+
+def cost_of(reply: ModelResponse) -> Decimal | None:
+    """The price of one reply in US dollars, after the `genai-prices` data; `None` where the model has no price."""
+    if reply.model_name is None:
+        return None
+    try:
+        return reply.cost().total_price
+    except (LookupError, ValueError):
+        return None
