@@ -40,8 +40,20 @@ class Request:
 
     @property
     def roles(self) -> list[str]:
-        """Who speaks, in order."""
-        return [message["role"] for message in self.messages]
+        """Who speaks, in order, after the instructions."""
+        return [
+            message["role"] for message in self.messages if message["role"] not in ("system", "developer")
+        ]
+
+    @property
+    def results(self) -> list[str]:
+        """The contents of the tool messages, in order."""
+        return [str(message["content"]) for message in self.messages if message["role"] == "tool"]
+
+    @property
+    def prompts(self) -> list[str]:
+        """The contents of the user messages, in order, as they were sent."""
+        return [str(message["content"]) for message in self.messages if message["role"] == "user"]
 
     @property
     def tools(self) -> set[str]:
