@@ -34,10 +34,10 @@ from .store import (
 
 
 def replay(store: Store, session_id: str) -> Iterator[Event]:
-    """The events of all turns of a session, the oldest first, sealed or not: what was shown, a text part at a time.
+    """The events of all turns of a session, sealed or not, the oldest first and each text part in one piece.
 
-    A reply that a later one replaced is left out; what cannot be decoded, and a turn without an end, show as a
-    `Notice`.
+    A reply that a later one replaced is left out; rows that cannot be decoded and a turn without an end are said
+    in a `Notice`.
 
     Raises:
         UnknownSession: there is no such session.
@@ -55,9 +55,7 @@ def replay_turn(journal: Sequence[Record]) -> Iterator[Event]:
     for number, record in enumerate(journal):
         match record.body:
             case TurnBody(head=head):
-                yield TurnStarted(
-                    head.turn_id, head.session_id, head.request_id, head.flow, head.model, head.prompt
-                )
+                yield TurnStarted(head.turn_id, head.session_id, head.request_id, head.flow, head.model, head.prompt)
             case RepairBody(description):
                 yield Notice("warning", f"history repaired: {description}")
             case MessageBody(message=ModelResponse() as reply) if record.id not in replaced:

@@ -20,14 +20,14 @@ from ...nodes.errors import StoreError
 T = TypeVar("T")
 
 
-class Unstorable(StoreError):
-    """A value that has no form in JSON."""
-
-
 _MARK = "\ufffe"  # a code point that is reserved to mean no character
 _MARK_BYTES = _MARK.encode()
 _TO_ESCAPE = re.compile(f"[\ud800-\udfff{_MARK}]")
 _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
+
+
+class Unstorable(StoreError):
+    """A value that has no form in JSON."""
 
 
 def encode(adapter: TypeAdapter[T], value: T) -> str:

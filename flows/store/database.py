@@ -17,7 +17,7 @@ BUSY_TIMEOUT_MS = 2_000
 
 
 class Database:
-    """One connection in autocommit mode, shared by the threads of a process; its failures are `StoreError`s."""
+    """One connection in autocommit mode, for all threads of a process; its failures are `StoreError`s."""
 
     def __init__(self, path: Path | None) -> None:
         self.name = "in memory" if path is None else str(path)
@@ -77,9 +77,7 @@ class Database:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(
-                    sqlite3.Error
-                ):  # some errors have rolled back already; the first one is the news
+                with suppress(sqlite3.Error):  # some errors have rolled back already; the first one is the news
                     self._connection.execute("ROLLBACK")
                 raise
 
@@ -88,9 +86,7 @@ class Database:
         if self.row("PRAGMA journal_mode")[0] not in ("wal", "memory"):
             mode = self.row("PRAGMA journal_mode = WAL")[0]
             if mode != "wal":
-                raise StoreError(
-                    f"the store {self.name} is on a file system without shared memory; use a local disk"
-                )
+                raise StoreError(f"the store {self.name} is on a file system without shared memory; use a local disk")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if version == len(MIGRATIONS):
             return
@@ -108,8 +104,8 @@ class Database:
             raise StoreError(f"{self.name} is a database of another program; name another file for the store")
         if version > len(MIGRATIONS):
             raise StoreError(
-                f"the store {self.name} has version {version}, of a newer turngraph, and this one reads up to "
-                f"{len(MIGRATIONS)}; upgrade turngraph or name another file for the store"
+                f"the store {self.name} has version {version}, of a newer turngraph, and this one knows "
+                f"up to {len(MIGRATIONS)}; upgrade turngraph or name another file for the store"
             )
         return version
 

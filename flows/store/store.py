@@ -170,11 +170,7 @@ class Store:
     def _refuse_if_running(self, last: Record) -> None:
         """Raise `SessionBusy` if the session's last turn still runs."""
         turn_id = last.turn or ""
-        if (
-            not isinstance(last.body, TurnBody)
-            or self._has_row(turn_id, "end")
-            or self._has_row(turn_id, "release")
-        ):
+        if not isinstance(last.body, TurnBody) or self._has_row(turn_id, "end") or self._has_row(turn_id, "release"):
             return
         owner = last.body.owner
         alive = is_open_here(self._database, turn_id) if owner == this_process() else is_alive(owner)
@@ -216,9 +212,7 @@ class Store:
 
     def _require(self, session_id: str) -> None:
         if not self._database.row("SELECT 1 FROM log WHERE kind = 'session' AND session = ?", session_id):
-            raise UnknownSession(
-                f"there is no session {session_id!r}; list them with `turngraph session list`"
-            )
+            raise UnknownSession(f"there is no session {session_id!r}; list them with `turngraph session list`")
 
     def _records(self, where: str, *parameters: str, tail: str = "ORDER BY id") -> list[Record]:
         return [_record(row) for row in self._database.rows(f"{_SELECT} WHERE {where} {tail}", *parameters)]

@@ -149,9 +149,7 @@ class TurnWriter:
         if self._closed:
             raise StoreError(f"the log of turn {self._turn_id} is closed; begin another turn to write more")
         if self._ended and kind != "visit":
-            raise StoreError(
-                f"turn {self._turn_id} has ended and takes no {kind}; begin another turn to write more"
-            )
+            raise StoreError(f"turn {self._turn_id} has ended and takes no {kind}; begin another turn to write more")
         row = self._insert(kind, body)
         if row is None:
             raise StoreError(
