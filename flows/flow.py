@@ -79,7 +79,7 @@ class Flow:
                 builder.add(source.to(targets[ways[0].to]))
                 continue
             # pydantic-graph follows the node that `run` returns; the decision only tells the builder the edges.
-            decision = builder.decision()
+            decision: Any = builder.decision()
             for way in ways:
                 decision = decision.branch(builder.match(NoneType).to(targets[way.to]))
             builder.add(source.to(decision))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from pydantic_ai.models import Model
@@ -17,7 +17,14 @@ from pydantic_graph.graph_builder import EndMarker, GraphTask
 from ..graphs.declared import END
 from ..nodes.commit import commit
 from ..nodes.deps import Limits, TurnDeps, Visit
-from ..nodes.errors import IllegalState, SinkError, StoreError, TurngraphError, UndeclaredTransition, UsageError
+from ..nodes.errors import (
+    IllegalState,
+    SinkError,
+    StoreError,
+    TurngraphError,
+    UndeclaredTransition,
+    UsageError,
+)
 from ..nodes.events import Event, NodeEntered, NodeLeft, Sink, TurnEnded, TurnStarted
 from ..nodes.model_port import ModelPort
 from ..nodes.node import TurnNode
@@ -190,7 +197,15 @@ async def _walk(flow: Flow, state: TurnState, deps: TurnDeps) -> TurnResult:
                 step = await anext(run)
             except BaseException as error:
                 with anyio.CancelScope(shield=True):
-                    await _left(state, deps, node, number, None, began, f"{type(error).__name__}: {error}".rstrip(": "))
+                    await _left(
+                        state,
+                        deps,
+                        node,
+                        number,
+                        None,
+                        began,
+                        f"{type(error).__name__}: {error}".rstrip(": "),
+                    )
                 raise
             to = END if isinstance(step, EndMarker) else str(step[0].node_id)
             if to not in allowed[role]:
@@ -210,7 +225,13 @@ def _node_of(step: Sequence[GraphTask]) -> TurnNode:
 
 
 async def _left(
-    state: TurnState, deps: TurnDeps, node: TurnNode, number: int, to: str | None, began: float, error: str | None = None
+    state: TurnState,
+    deps: TurnDeps,
+    node: TurnNode,
+    number: int,
+    to: str | None,
+    began: float,
+    error: str | None = None,
 ) -> None:
     duration = deps.clock.ms() - began
     deps.log.visit(Visit(number, node.role, _name(type(node)), state.iteration, to, duration, error))
@@ -221,9 +242,9 @@ async def _settle(state: TurnState, deps: TurnDeps, outcome: Outcome, error: str
     with anyio.CancelScope(shield=True):
         deps = replace(deps, sink=_LastWords(deps.sink))
         result = await commit(state, deps, outcome, error)
-        if result is None:
-            raise AssertionError("commit with an outcome returns a result")
-        return await _ended(deps, result)
+        if result is not None:
+            return await _ended(deps, result)
+    raise AssertionError("commit with an outcome returns a result, and a shielded scope is not left early")
 
 
 async def _ended(deps: TurnDeps, result: TurnResult) -> TurnResult:
@@ -238,10 +259,11 @@ async def _ended(deps: TurnDeps, result: TurnResult) -> TurnResult:
 
 def _leaf(error: BaseException) -> BaseException:
     """The error inside groups of errors: ours first, since it says most."""
-    while isinstance(error, BaseExceptionGroup):
-        inner: tuple[BaseException, ...] = error.exceptions
-        error = next((one for one in inner if isinstance(_leaf(one), TurngraphError)), inner[0])
-    return error
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast(BaseExceptionGroup[BaseException], error)
+    leaves = [_leaf(one) for one in group.exceptions]
+    return next((leaf for leaf in leaves if isinstance(leaf, TurngraphError)), leaves[0])
 
 
 def _name(cls: type[TurnNode]) -> str:

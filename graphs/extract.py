@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Protocol, TypeAlias
 
 import networkx as nx
 
@@ -14,7 +15,7 @@ from .declared import END, DeclaredEdge
 START = "start"
 """The id of the beginning of a turn in every graph and export."""
 
-FlowGraph = nx.MultiDiGraph
+FlowGraph: TypeAlias = "nx.MultiDiGraph[str]"
 
 
 class Drawable(Protocol):
@@ -26,9 +27,9 @@ class Drawable(Protocol):
     def start(self) -> str: ...
     @property
     def machine(self) -> StateMachine: ...
-    @property
+    @cached_property
     def lineup(self) -> Mapping[str, type[TurnNode]]: ...
-    @property
+    @cached_property
     def edges(self) -> Mapping[str, tuple[DeclaredEdge, ...]]: ...
 
 
@@ -38,7 +39,7 @@ def extract(flow: Drawable) -> FlowGraph:
     The graph has `name` and `machine`; a node of a role has `cls` (its class's name), `state` and `doc` (the first
     line of its docstring); an edge has `label`. `START` and `END` are nodes without a state.
     """
-    graph: Any = nx.MultiDiGraph(name=flow.name, machine=flow.machine)
+    graph: FlowGraph = nx.MultiDiGraph(name=flow.name, machine=flow.machine)
     graph.add_node(START, cls=None, state=None, doc="")
     for role, cls in flow.lineup.items():
         doc = (cls.__doc__ or "").strip().splitlines()

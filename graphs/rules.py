@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import networkx as nx
 
@@ -43,13 +43,16 @@ def no_way_out(graph: FlowGraph) -> Iterator[Violation]:
 
 def unbounded_cycle(graph: FlowGraph) -> Iterator[Violation]:
     """Every cycle passes `persist`, where the budgets are checked."""
-    guarded: Any = nx.restricted_view(graph, [PERSIST] if PERSIST in graph else [], [])
-    for component in nx.strongly_connected_components(guarded):
+    guarded = graph.subgraph(node for node in graph if node != PERSIST)
+    components = cast(Iterator[set[str]], nx.strongly_connected_components(guarded))
+    for component in components:
         first = next(iter(component))
         if len(component) > 1 or guarded.has_edge(first, first):
             nodes = " and ".join(sorted(component))
             yield Violation(
-                "unbounded_cycle", f"{nodes} can go round without passing {PERSIST}", f"let the cycle pass {PERSIST}"
+                "unbounded_cycle",
+                f"{nodes} can go round without passing {PERSIST}",
+                f"let the cycle pass {PERSIST}",
             )
 
 
@@ -105,4 +108,4 @@ def _roles(graph: FlowGraph) -> list[str]:
 
 
 def _reachable(graph: FlowGraph, source: str) -> set[str]:
-    return {source, *nx.descendants(graph, source)}
+    return {source, *nx.descendants(graph, source)}  # pyright: ignore[reportUnknownMemberType]

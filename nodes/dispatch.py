@@ -33,10 +33,7 @@ class Dispatch(TurnNode):
 
     async def run(
         self, ctx: Ctx
-    ) -> (
-        Annotated[nodes.Execute, Edge("calls to run")]
-        | Annotated[nodes.Persist, Edge("nothing to run")]
-    ):
+    ) -> Annotated[nodes.Execute, Edge("calls to run")] | Annotated[nodes.Persist, Edge("nothing to run")]:
         state = ctx.state
         manager = await ctx.deps.toolbox.manager(state)
         calls = self.collect(ctx, manager)

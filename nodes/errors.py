@@ -1,16 +1,16 @@
 """The errors a turn can end in, and the outcome each one means.
 
-    TurngraphError
-    ├── UsageError           usage_error       the user asked for something that cannot be
-    │   └── UnknownSession
-    ├── ProviderError        provider_failure  the model's server failed or answered nonsense
-    ├── TurnAborted          aborted           the user chose 'abort' at a question
-    ├── SinkError            internal_error    events could not be delivered
-    ├── StoreError           internal_error    the store cannot be read or written
-    │   └── SessionBusy      session_busy      another process owns the session
-    └── FlowError            internal_error    the graph was not obeyed
-        ├── UndeclaredTransition
-        └── IllegalState
+TurngraphError
+├── UsageError           usage_error       the user asked for something that cannot be
+│   └── UnknownSession
+├── ProviderError        provider_failure  the model's server failed or answered nonsense
+├── TurnAborted          aborted           the user chose 'abort' at a question
+├── SinkError            internal_error    events could not be delivered
+├── StoreError           internal_error    the store cannot be read or written
+│   └── SessionBusy      session_busy      another process owns the session
+└── FlowError            internal_error    the graph was not obeyed
+    ├── UndeclaredTransition
+    └── IllegalState
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelHTTPError, UserError
@@ -96,12 +96,11 @@ def _sentence(error: Exception) -> str:
     return _clip(text)
 
 
-def _body_message(body: Any) -> str:
-    if isinstance(body, dict):
-        inner: Any = body.get("error", body)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        if isinstance(inner, dict) and "message" in inner:
-            return str(inner["message"])  # pyright: ignore[reportUnknownArgumentType]
-        return str(inner)
+def _body_message(body: object) -> str:
+    """The sentence in an error body; servers wrap it as `{"error": {"message": ...}}`, or not."""
+    while isinstance(body, dict):
+        fields = cast(dict[str, object], body)
+        body = next((fields[key] for key in ("error", "message", "detail") if key in fields), None)
     return str(body) if body else "no message"
 
 

@@ -24,9 +24,7 @@ class Persist(TurnNode):
     role = "persist"
     state = AgentState.RESPONSE
 
-    async def run(
-        self, ctx: Ctx
-    ) -> Annotated[nodes.Stream, Edge("go on")] | Annotated[End[TurnResult], Edge("done")]:
+    async def run(self, ctx: Ctx) -> Annotated[nodes.Stream, Edge("go on")] | Annotated[End[TurnResult], Edge("done")]:
         result = await commit(ctx.state, ctx.deps, *verdict(ctx.state, ctx.deps.limits))
         return go(ctx, nodes.Stream) if result is None else End(result)
 
@@ -34,12 +32,18 @@ class Persist(TurnNode):
 def verdict(state: TurnState, limits: Limits) -> tuple[Outcome | None, str | None]:
     """How the turn ends here, and why in a sentence; `(None, None)` goes on."""
     if state.task_completed and state.refused:
-        return Outcome.REFUSED, "a call of the last iteration with calls was refused, so the work may not be done"
+        return (
+            Outcome.REFUSED,
+            "a call of the last iteration with calls was refused, so the work may not be done",
+        )
     if state.task_completed:
         return Outcome.COMPLETED, None
     if state.unusable_replies >= UNUSABLE_IN_A_ROW:
         what = "cut off" if state.answer else "empty"
-        return Outcome.NO_ANSWER, f"the model gave no usable answer: {state.unusable_replies} replies in a row, the last {what}"
+        return (
+            Outcome.NO_ANSWER,
+            f"the model gave no usable answer: {state.unusable_replies} replies in a row, the last {what}",
+        )
     if (spent := spent_budget(state, limits)) is not None:
         return Outcome.BUDGET_EXHAUSTED, f"{spent}; what was done is saved, and --continue goes on from here"
     return None, None

@@ -36,7 +36,10 @@ class PrepareHistory(TurnNode):
             await deps.sink.emit(Notice("warning", f"history repaired: {repair}"))
         if pruned.results:
             await deps.sink.emit(
-                Notice("info", f"{pruned.results} old tool results left out of the request (~{pruned.tokens} tokens)")
+                Notice(
+                    "info",
+                    f"{pruned.results} old tool results left out of the request (~{pruned.tokens} tokens)",
+                )
             )
         log_sanitised_history_state(state, messages)
         now = deps.clock.now()

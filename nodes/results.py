@@ -22,7 +22,7 @@ async def settle(
 ) -> None:
     """Fill a slot, once and for all, write the result to the store, and show it."""
     if isinstance(result, ToolReturnPart):
-        slot.fill_with(status, result)
+        slot.fill_with(status, cast(ToolReturnPart, result))
     else:
         slot.fill(status, result)
     slot.row = deps.log.result(state.iteration, slot)

@@ -43,4 +43,3 @@ class Toolbox:
             run_id=state.turn_id,
             conversation_id=state.session_id,
         )
-

@@ -22,8 +22,8 @@ def mermaid(graph: FlowGraph) -> str:
         lines += [f'        {ids[role]}["{_escape(graph.nodes[role]["cls"])}"]' for role in members]
         lines.append("    end")
     lines.append(f"    {ids[END]}(((end)))")
-    for source, target, label in graph.edges(data="label"):
-        said = f'|"{_escape(label)}"|' if label else ""
+    for source, target, edge in graph.edges(data=True):
+        said = f'|"{_escape(edge["label"])}"|' if edge["label"] else ""
         lines.append(f"    {ids[source]} -->{said} {ids[target]}")
     lines.append(f"    any([any node]) -. on error .-> {ids[END]}")
     return "\n".join(lines) + "\n"

@@ -17,8 +17,9 @@ def text(graph: FlowGraph) -> str:
         lines += ["", state.upper()]
         for role in members:
             lines.append(f"  {graph.nodes[role]['cls']}")
-            for _, target, label in graph.out_edges(role, data="label"):
-                lines.append(f"    -> {_names(graph, [target])}{f'  ({label})' if label else ''}")
+            for _, target, edge in graph.out_edges(role, data=True):
+                said = f"  ({edge['label']})" if edge["label"] else ""
+                lines.append(f"    -> {_names(graph, [target])}{said}")
     lines += ["", "any node -> end  (on error or interrupt: sealed, then ended)"]
     return "\n".join(lines) + "\n"
 
