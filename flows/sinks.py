@@ -65,8 +65,8 @@ class JsonlSink:
 def event_json(event: Event) -> dict[str, Any]:
     """An event as plain JSON data: `schema`, `type` (the event's class name in snake case), and its fields.
 
-    The `result` of `turn_ended` is what `result_json` gives. Nothing makes this fail: a value that JSON has no
-    form for appears as its `repr`.
+    The `result` of `turn_ended` is what `result_json` gives. Nothing makes this fail: a value that JSON
+    has no form for appears as its `repr`.
     """
     head = {"schema": EVENT_SCHEMA, "type": _type_name(type(event))}
     if isinstance(event, TurnEnded):
@@ -77,8 +77,8 @@ def event_json(event: Event) -> dict[str, Any]:
 def result_json(result: TurnResult) -> dict[str, Any]:
     """How a turn ended as plain JSON data.
 
-    `error` is `None` or its `kind` (the outcome) and its `message`; `cost_usd` is a decimal string, `None` where
-    a reply had no known price.
+    `error` is `None` or its `kind` (the outcome) and its `message`; `cost_usd` is a decimal string, `None`
+    where a reply had no known price.
     """
     return {
         "outcome": result.outcome.value,

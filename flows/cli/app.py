@@ -1,0 +1,55 @@
+"""The `turngraph` command and its groups. Commands import what they need when they run: `--help` must be
+quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from . import graph, run, session
+from .failures import report
+
+app = typer.Typer(
+    name="turngraph",
+    help="A coding agent whose turn is a declarative graph.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("run", epilog=run.EPILOG)(run.run)
+app.add_typer(session.app, name="session")
+app.add_typer(graph.app, name="graph")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        package = import_module(__package__.partition(".")[0])
+        typer.echo(f"turngraph {package.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+def invoke(args: Sequence[str]) -> int:
+    """Run a command line and return its exit code; an error has been reported, in one sentence, by then."""
+    try:
+        code = app(list(args), prog_name="turngraph", standalone_mode=False)
+        sys.stdout.flush()
+    except Exception as error:
+        return report(error, args)
+    return code or 0

@@ -1,0 +1,62 @@
+"""What a command says when it cannot do what was asked: one sentence, and a document where JSON was asked
+for."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from .document import error_document
+from .terminal import plain
+
+
+class Misuse(typer.TyperException):
+    """The command line asks for something that cannot be; the text is the sentence to show."""
+
+    exit_code = 2
+
+
+def report(error: Exception, args: Sequence[str]) -> int:
+    """Say what went wrong on stderr (and as JSON on stdout, if a run asked for JSON); the exit code."""
+    kind, code, message = _meaning(error)
+    if "--debug" in args:
+        traceback.print_exception(error)
+    print(f"turngraph: {message}", file=sys.stderr)
+    form = wanted_output(args)
+    if form is not None:
+        print(json.dumps(error_document(form, kind, code, message)))
+    return code
+
+
+def wanted_output(args: Sequence[str]) -> str | None:
+    """The machine-readable form that a `run` command line asks for, found even when the line does not parse."""
+    if "run" not in args:
+        return None
+    options = list(args[: args.index("--")] if "--" in args else args)
+    form: str | None = None
+    for option, value in zip(options, [*options[1:], ""], strict=True):
+        name, joined, rest = option.partition("=")
+        if name == "--output":
+            form = rest if joined else value
+    return form if form in ("json", "jsonl") else None
+
+
+def _meaning(error: Exception) -> tuple[str, int, str]:
+    if isinstance(error, typer.TyperException):
+        return "usage_error", 2, _sentence(error.format_message())
+    from ...nodes.errors import TurngraphError
+
+    if isinstance(error, TurngraphError):
+        return error.outcome.value, error.outcome.exit_code, _sentence(str(error))
+    text = _sentence(f"{type(error).__name__}: {error}")
+    return "internal_error", 1, f"{text} (this is a fault of turngraph or of the system; --debug shows where)"
+
+
+def _sentence(text: Any) -> str:
+    """One line: parsers break theirs into boxes."""
+    return plain(" ".join(str(text).split()))

@@ -1,0 +1,156 @@
+"""`turngraph run`: its options, and nothing that is slow to load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from .failures import Misuse
+from .prompt import read_prompt
+
+Output = Literal["text", "json", "jsonl"]
+PolicyName = Literal["read-only", "ask", "auto"]
+
+EPILOG = """\b
+Examples:
+  turngraph run "where is the retry limit set?"
+  git diff | turngraph run --policy read-only "review this" -
+  turngraph run --continue --output json "now add a test" | jq -r .answer
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """One `turngraph run`, checked as far as its own words go; `None` is an option not given."""
+
+    prompt: str
+    model: str | None
+    base_url: str | None
+    session: str | None
+    continue_: bool
+    workdir: Path
+    output: Output
+    quiet: bool
+    debug: bool
+    policy: PolicyName | None
+    max_iterations: int | None
+    max_tokens: int | None
+    max_total_tokens: int | None
+    max_cost: Decimal | None
+    timeout: float | None
+
+
+def run(
+    prompt: Annotated[
+        str | None,
+        typer.Argument(help="What to do; - (or nothing, when something is piped in) reads it from stdin."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model that answers, such as openai:gpt-5-mini, or offline.")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="A server that speaks OpenAI's chat completions, up to and with its /v1."),
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on with this session; the first digits of its id do.")
+    ] = None,
+    continue_: Annotated[bool, typer.Option("--continue", help="Go on with the directory's latest session.")] = False,
+    cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Work in this directory.")] = None,
+    output: Annotated[
+        Output,
+        typer.Option(help="What stdout gets: the answer, one JSON document, or a JSON line per event."),
+    ] = "text",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the answer and errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Write a detailed log to stderr, secrets removed.")] = False,
+    policy: Annotated[
+        PolicyName | None,
+        typer.Option(help="Which tools may run: those that only read, those you agree to, or all."),
+    ] = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="End the turn after N model requests.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Cap each model reply at N tokens.")
+    ] = None,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="End the turn once N tokens went in and out.")
+    ] = None,
+    max_cost: Annotated[
+        str | None, typer.Option(metavar="USD", help="End the turn once it has cost this many US dollars.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End the turn after this many seconds.")
+    ] = None,
+) -> int:
+    """Run one turn: ask, let the tools work, print the answer.
+
+    stdout carries the answer (or JSON) and nothing else; progress, questions and errors go to stderr.
+
+    With --output json, one document: schema (turngraph.turn/1), outcome, exit_code, answer, error {kind, message}
+    or null, turn_id, session_id, request_id, flow, model, iterations, usage, cost_usd, duration_ms,
+    edited_files, saved, tool_calls [{name, status, args, duration_ms, size, edited_files}], notices. With
+    jsonl, one line an event: schema (turngraph.event/1), type, and the event's fields; the last line is
+    turn_ended.
+
+    Exit codes: 0 completed, 1 internal error, 2 usage, 3 provider failure, 4 budget exhausted, 5 refused,
+    6 no usable answer, 7 session busy, 130 interrupted or aborted, 143 terminated.
+    """
+    if session is not None and continue_:
+        raise Misuse("--session and --continue each choose a session; give only one of them")
+    options = RunOptions(
+        workdir=_directory(cwd),
+        max_cost=_dollars(max_cost),
+        timeout=_seconds(timeout),
+        prompt=read_prompt(prompt),
+        model=model,
+        base_url=base_url,
+        session=session,
+        continue_=continue_,
+        output=output,
+        quiet=quiet,
+        debug=debug,
+        policy=policy,
+        max_iterations=max_iterations,
+        max_tokens=max_tokens,
+        max_total_tokens=max_total_tokens,
+    )
+    from .turn import run_once
+
+    return run_once(options)
+
+
+def _directory(path: Path | None) -> Path:
+    try:
+        found = (path or Path()).resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise Misuse(f"the directory {path or '.'} cannot be used: {_why(error)}") from None
+    if not found.is_dir():
+        raise Misuse(f"{path} is no directory; --cwd needs one to work in")
+    return found
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _dollars(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not amount.is_finite() or amount <= 0:
+        raise Misuse(f"--max-cost {text!r} is no amount of US dollars above zero; write it like 0.50")
+    return amount
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise Misuse(f"--timeout {value} is no time; give a number of seconds above zero")
+    return value

@@ -1,0 +1,99 @@
+"""Text that is safe to write: streams that bear closed pipes and narrow encodings, strings without controls."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import select
+import shutil
+import unicodedata
+from collections.abc import Mapping
+from typing import TextIO
+
+from typing_extensions import Buffer
+
+# Bidirectional overrides and isolates reorder what a person reads, so they count as controls.
+_BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_CONTROLS = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", *_BIDI]
+
+
+class _Descriptor(io.RawIOBase):
+    """A file descriptor that keeps accepting text, and forgets it, once its reader is gone."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._gone = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def isatty(self) -> bool:
+        return os.isatty(self._fd)
+
+    def write(self, data: Buffer, /) -> int:
+        while not self._gone:
+            try:
+                return os.write(self._fd, data)
+            except BlockingIOError:
+                select.select([], [self._fd], [])
+            except OSError as error:
+                if error.errno not in (errno.EPIPE, errno.EIO):
+                    raise
+                self._gone = True
+        return memoryview(data).nbytes
+
+
+def guarded(stream: TextIO | None, fd: int) -> TextIO:
+    """The standard stream behind `fd`, such that writing fails only where output would be lost unnoticed.
+
+    A reader that is gone is no failure; a full disk is. A character that the encoding lacks is written as its
+    escape.
+    """
+    if stream is None:
+        return io.StringIO()
+    try:
+        actual = stream.fileno()
+    except (OSError, ValueError):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Descriptor(actual)),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=True,
+    )
+
+
+def plain(text: str) -> str:
+    """Text for a terminal: control characters are gone, newlines and tabs stay."""
+    return text.translate(_DROPPED)
+
+
+def visible(text: str) -> str:
+    """Text for one line of a terminal, with nothing hidden: controls and line breaks as their escapes."""
+    return text.translate(_ESCAPED)
+
+
+def encodable(text: str, stream: TextIO) -> bool:
+    """Whether the stream can show the text as it is."""
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _escape(char: str) -> str:
+    return repr(char)[1:-1] if unicodedata.category(char) == "Cc" else f"\\u{ord(char):04x}"
+
+
+_DROPPED: Mapping[int, None] = {ord(c): None for c in _CONTROLS if c not in "\n\t\u2028\u2029"}
+_ESCAPED: Mapping[int, str] = {ord(c): _escape(c) for c in _CONTROLS}
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns of the terminal behind a stream; `None` when it is no terminal."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None

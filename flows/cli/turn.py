@@ -1,0 +1,185 @@
+"""One turn for the command line: settings, model, session, sinks and signals brought together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import anyio
+
+from ...nodes.deps import Limits
+from ...nodes.errors import UsageError
+from ...nodes.events import Event, Notice, Sink, TurnStarted
+from ...nodes.outcome import Outcome, TurnResult
+from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
+from ...tools.toolset import workspace_toolset
+from ..models import OFFLINE, create_model
+from ..prompt import system_prompt
+from ..runner import Interrupt, run_turn
+from ..settings import Settings, load_settings
+from ..sinks import JsonlSink, Tee
+from ..store import Store
+from . import signals
+from .console import ConsoleSink
+from .document import DocumentSink
+from .logs import log_to
+from .question import Question, person_is_there
+from .run import RunOptions
+
+_OFFLINE = (
+    "no language model is configured, so the offline router answered by rules; "
+    "choose a model with --model openai:NAME, TURNGRAPH_MODEL or the settings file"
+)
+
+
+def run_once(options: RunOptions) -> int:
+    """Run one turn, show it, and return its exit code.
+
+    Raises:
+        TurngraphError: nothing ran: a wrong setting, model or session, a busy session, a broken store.
+    """
+    if options.debug:
+        log_to(sys.stderr, os.environ)
+    settings = load_settings(
+        {
+            "model": options.model,
+            "base_url": options.base_url,
+            "policy": options.policy,
+            "max_iterations": options.max_iterations,
+            "max_tokens": options.max_tokens,
+        },
+        os.environ,
+    )
+    with Store.open(settings.store) as store:
+        session = _session(store, options)
+        return anyio.run(_perform, options, settings, store, session)
+
+
+def _session(store: Store, options: RunOptions) -> str | None:
+    if options.session is not None:
+        return store.find_session(options.session)
+    if not options.continue_:
+        return None
+    latest = store.latest_session(str(options.workdir))
+    if latest is None:
+        raise UsageError(f"there is no session in {options.workdir} to continue; leave --continue off")
+    return latest
+
+
+async def _perform(options: RunOptions, settings: Settings, store: Store, session: str | None) -> int:
+    console = ConsoleSink(sys.stdout, sys.stderr, quiet=options.quiet, answer=options.output == "text")
+    document = DocumentSink()
+    question = _question(settings, console)
+    interrupt = Interrupt()
+    sink = _sink(options, console, document)
+    with signals.listening(_Stop(interrupt, question)):
+        result = await console.fresh_while(_turn(options, settings, store, session, sink, question, interrupt))
+        if options.output == "json":
+            sys.stdout.write(json.dumps(document.document(result)) + "\n")
+        sys.stdout.flush()
+    return result.outcome.exit_code
+
+
+async def _turn(
+    options: RunOptions,
+    settings: Settings,
+    store: Store,
+    session: str | None,
+    sink: Sink,
+    question: Question | None,
+    interrupt: Interrupt,
+) -> TurnResult:
+    model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
+    prompt = system_prompt(options.workdir)
+    notices = [Notice("warning", text) for text in prompt.notices]
+    if settings.model == OFFLINE:
+        notices.append(Notice("info", _OFFLINE))
+    return await run_turn(
+        options.prompt,
+        model=model,
+        toolsets=[workspace_toolset(options.workdir)],
+        sink=_AfterStart(sink, notices),
+        store=store,
+        session=session,
+        policy=_policy(settings, question),
+        limits=Limits(
+            max_iterations=settings.max_iterations,
+            max_tokens=settings.max_tokens,
+            max_total_tokens=options.max_total_tokens,
+            max_cost=options.max_cost,
+            timeout=options.timeout,
+        ),
+        instructions=prompt.text,
+        workdir=options.workdir,
+        interrupt=interrupt,
+        debug=options.debug,
+    )
+
+
+def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> Sink:
+    match options.output:
+        case "text":
+            return console
+        case "json":
+            return Tee(document, console)
+        case "jsonl":
+            return Tee(JsonlSink(sys.stdout), console)
+
+
+class _AfterStart:
+    """Tells notices that were known before the turn as its first events."""
+
+    def __init__(self, sink: Sink, notices: Sequence[Notice]) -> None:
+        self._sink = sink
+        self._notices = notices
+
+    async def emit(self, event: Event) -> None:
+        await self._sink.emit(event)
+        if isinstance(event, TurnStarted):
+            for notice in self._notices:
+                await self._sink.emit(notice)
+
+
+def _question(settings: Settings, console: ConsoleSink) -> Question | None:
+    if settings.policy != "ask" or not person_is_there():
+        return None
+    return Question(sys.stdin.fileno(), sys.stderr, console.settle)
+
+
+def _policy(settings: Settings, question: Question | None) -> Policy:
+    match settings.policy:
+        case "read-only":
+            return ReadOnly()
+        case "auto":
+            return Auto()
+        case "ask":
+            return AskFirst(None if question is None else question.ask)
+
+
+class _Stop:
+    """The first signal ends the turn in order, the second is told to wait, the third ends the process."""
+
+    def __init__(self, interrupt: Interrupt, question: Question | None) -> None:
+        self._interrupt = interrupt
+        self._question = question
+        self._loop = asyncio.get_running_loop()
+        self._count = 0
+
+    def __call__(self, number: int) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._loop.call_soon_threadsafe(self._stop, number)
+        elif self._count == 2:
+            signals.say("finishing and saving the turn; a third signal quits at once, unsaved")
+        else:
+            signals.quit_now(number)
+
+    def _stop(self, number: int) -> None:
+        if number != signal.SIGINT:
+            self._interrupt.fire(Outcome.TERMINATED)
+        elif self._question is None or not self._question.abort():
+            self._interrupt.fire(Outcome.INTERRUPTED)
