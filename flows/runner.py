@@ -25,7 +25,7 @@ from ..nodes.errors import (
     UndeclaredTransition,
     UsageError,
 )
-from ..nodes.events import Event, NodeEntered, NodeLeft, Sink, TurnEnded, TurnStarted
+from ..nodes.events import Event, NodeEntered, NodeLeft, Notice, Sink, TurnEnded, TurnStarted
 from ..nodes.model_port import ModelPort
 from ..nodes.node import TurnNode
 from ..nodes.outcome import Outcome, TurnResult
@@ -111,6 +111,7 @@ async def run_turn(
                 )
             )
         )
+        history = store.load_messages(session)
         state = TurnState(
             turn_id=turn_id,
             session_id=session,
@@ -118,7 +119,7 @@ async def run_turn(
             prompt=prompt,
             request=request,
             agent_state=flow.machine.initial,
-            session=SessionState(messages=store.load_messages(session).messages),
+            session=SessionState(messages=history.messages),
             started_ms=clock.ms(),
         )
         deps = TurnDeps(
@@ -131,6 +132,8 @@ async def run_turn(
             limits=limits,
             lineup=flow.lineup,
         )
+        if history.skipped:
+            await deps.sink.emit(Notice("warning", f"{history.skipped} damaged messages of the session left out"))
         return await _drive(flow, state, deps, interrupt or Interrupt())
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_ai.messages import ModelMessage
 
 from ..tools.policy import Policy
+from .errors import UsageError
 from .events import Sink
 from .outcome import TurnResult
 from .slots import Slot
@@ -80,6 +81,15 @@ class Limits:
     max_total_tokens: int | None = None
     max_cost: Decimal | None = None
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a turn that could not make one request.
+
+        Raises:
+            UsageError: `max_iterations` is less than 1.
+        """
+        if self.max_iterations < 1:
+            raise UsageError(f"max_iterations is {self.max_iterations}; a turn needs at least 1 model request")
 
 
 class Clock(Protocol):
