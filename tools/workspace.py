@@ -1,0 +1,131 @@
+"""The one door to the file system: every path a tool takes goes through a `Workspace`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic_ai.exceptions import ToolFailed
+
+
+@dataclass(frozen=True)
+class Version:
+    """What tells one state of a file from another without reading it."""
+
+    inode: int
+    size: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Version:
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@dataclass
+class Workspace:
+    """A directory that tools may touch and never leave.
+
+    It remembers which version of a file the tools last saw, so that a file somebody else changed meanwhile is not
+    overwritten unread.
+
+    Raises:
+        NotADirectoryError: the root is no directory.
+        FileNotFoundError: the root does not exist.
+    """
+
+    root: Path
+    _seen: dict[Path, Version] = field(default_factory=dict[Path, Version], repr=False)
+
+    def __post_init__(self) -> None:
+        self.root = self.root.resolve(strict=True)
+        if not self.root.is_dir():
+            raise NotADirectoryError(f"the workspace {self.root} is not a directory")
+
+    def resolve(self, path: str) -> Path:
+        """The real path that a tool's argument names, all symlinks followed; it need not exist.
+
+        Raises:
+            ToolFailed: it lies outside the workspace, or is no path at all.
+        """
+        if not path or "\0" in path:
+            raise ToolFailed(f"{path!r} is not a path; give one relative to the workspace, such as 'src/main.py'.")
+        given = Path(path).expanduser() if path == "~" or path.startswith("~/") else Path(path)
+        try:
+            real = (self.root / given).resolve()
+        except UnicodeEncodeError:
+            raise ToolFailed(f"{path!r} holds characters that no file name can hold; correct the path.") from None
+        except (OSError, RuntimeError) as error:
+            raise ToolFailed(f"{path!r} cannot be resolved: {_why(error)}; give another path.") from error
+        if not real.is_relative_to(self.root):
+            leads = f" (it leads to {real})" if real != self.root / given else ""
+            raise ToolFailed(f"{path!r} is outside the workspace {self.root}{leads}; only paths inside it can be used.")
+        return real
+
+    def directory(self, path: str) -> Path:
+        """The real path of an existing directory.
+
+        Raises:
+            ToolFailed: it does not exist, is no directory, or lies outside the workspace.
+        """
+        real = self.resolve(path)
+        if real.is_dir():
+            return real
+        name = self.display(real)
+        if real.exists():
+            raise ToolFailed(f"{name} is a file, not a directory; use read_file to see it.")
+        raise ToolFailed(f"There is no directory {name}; {self._nearest(real)}.")
+
+    def open(self, path: str) -> tuple[Path, BinaryIO]:
+        """Open a regular file for reading and remember its version. The caller closes it.
+
+        Raises:
+            ToolFailed: there is no such file, it is a directory or special, unreadable, or outside the workspace.
+        """
+        real = self.resolve(path)
+        name = self.display(real)
+        try:
+            # O_NONBLOCK: a FIFO must not wait for its writer; O_NOFOLLOW: the path was resolved already.
+            descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            raise ToolFailed(f"There is no file {name}; {self._nearest(real)}.") from None
+        except PermissionError:
+            raise ToolFailed(f"{name} may not be read: permission denied.") from None
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
+            self._seen[real] = Version.of(status)
+            return real, os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise ToolFailed(f"{name} is a directory; use list_dir to see what it holds.")
+        raise ToolFailed(f"{name} is not a regular file (a device, pipe or socket) and cannot be read as text.")
+
+    def display(self, path: Path) -> str:
+        """The path as it is shown: relative to the root, posix, whatever cannot be printed escaped."""
+        return printable(path.relative_to(self.root).as_posix())
+
+    def saw(self, path: Path) -> None:
+        """Remember the present version of a file that a tool has just written."""
+        self._seen[path] = Version.of(path.stat())
+
+    def changed_since_seen(self, path: Path) -> bool:
+        """Whether a file that the tools have seen is no longer what they saw."""
+        seen = self._seen.get(path)
+        return seen is not None and seen != Version.of(path.stat())
+
+    def _nearest(self, real: Path) -> str:
+        parent = next(parent for parent in real.parents if parent.is_dir())
+        return f"list_dir('{self.display(parent)}') shows what exists"
+
+
+def printable(name: str) -> str:
+    """A file's name as one line of JSON-able text: control characters and undecodable bytes are escaped."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
