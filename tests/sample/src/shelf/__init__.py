@@ -1,0 +1,1 @@
+"""Keeps a list of lent books."""
