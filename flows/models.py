@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from ..nodes.errors import UsageError
 
@@ -27,10 +27,10 @@ _KEYLESS = "no-key"
 def create_model(spec: str, *, base_url: str | None = None, root: Path | None = None) -> Model:
     """The model a specification names.
 
-    `offline` is the router without a language model, which looks at the files under `root` (the working directory
-    unless given). With `base_url`, any server that speaks OpenAI's chat completions: the specification is then the
-    server's own name for its model, alone or after `openai:`, `openai-chat:`, `ollama:` or `vllm:`. Without it, any
-    `provider:model` of pydantic-ai.
+    `offline` is the router without a language model, which looks at the files under `root` (the working
+    directory unless given). With `base_url`, any server that speaks OpenAI's chat completions: the
+    specification is then the server's own name for its model, alone or after `openai:`, `openai-chat:`,
+    `ollama:` or `vllm:`. Without it, any `provider:model` of pydantic-ai.
 
     Raises:
         UsageError: no such model, a missing key or package, or a base URL that is none.
@@ -115,19 +115,18 @@ def _split(spec: str) -> tuple[str | None, str]:
 
 
 def _check_url(base_url: str) -> None:
-    shown = base_url.rpartition("@")[2]
+    credentials, _, shown = base_url.partition("?")[0].rpartition("@")
     try:
-        parts: SplitResult | None = urlsplit(base_url)
-        usable = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
-        usable = usable and parts is not None and parts.port != 0 and not re.search(r"\s", base_url)
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable, parts = False, None
-    if not usable or parts is None:
+        parts, usable = urlsplit(""), False
+    if not usable or re.search(r"\s", base_url):
         raise UsageError(f"the base URL {shown!r} is none; write it like http://localhost:8080/v1")
+    if credentials:
+        raise UsageError(f"the base URL of {shown!r} holds credentials; set OPENAI_API_KEY instead")
     if parts.query or parts.fragment:
-        raise UsageError(
-            f"the base URL {shown!r} has a query or fragment; end it where the API's paths begin"
-        )
+        raise UsageError(f"the base URL {shown!r} has a query or fragment; leave off what follows the path")
     if parts.path.rstrip("/").endswith("/completions"):
         raise UsageError(f"the base URL {shown!r} names one endpoint; leave '/chat/completions' off")
 
@@ -136,9 +135,7 @@ def _missing_package(spec: str, error: ImportError) -> str:
     extra = re.search(r"pydantic-ai-slim\[([\w-]+)\]", str(error))
     if extra is None:
         return f"the model {spec} needs a package that cannot be imported: {error}"
-    return (
-        f"the model {spec} needs a package that is missing; run: pip install 'pydantic-ai-slim[{extra[1]}]'"
-    )
+    return f"the model {spec} needs a missing package; run: pip install 'pydantic-ai-slim[{extra[1]}]'"
 
 
 def _one_sentence(spec: str, error: Exception, environ: Mapping[str, str]) -> str:

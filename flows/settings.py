@@ -1,7 +1,8 @@
 """What the user configured: built-in values, then one settings file, then the environment, then flags.
 
-The file is the user's own, `turngraph.toml` in the user's configuration directory or wherever `TURNGRAPH_CONFIG`
-says. A project's files are never read for settings: a project is not trusted to choose a model or a policy.
+The file is the user's own, `turngraph.toml` in the user's configuration directory or wherever
+`TURNGRAPH_CONFIG` says. A project's files are never read for settings: a project is not trusted to choose a
+model or a policy.
 """
 
 from __future__ import annotations
@@ -41,13 +42,11 @@ class Settings(BaseModel):
     store: Annotated[Path, Field(strict=False)] = Field(default_factory=default_store)
 
 
-def load_settings(
-    overrides: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ
-) -> Settings:
+def load_settings(overrides: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
     """The settings in force. `overrides` are the flags by setting; `None` is a flag not given.
 
-    An empty environment variable is one not set; an empty `base_url` means none. A relative `store` counts from the
-    settings file's folder, or from the working directory when it comes from a variable or a flag.
+    An empty environment variable is one not set; an empty `base_url` means none. A relative `store` counts from
+    the settings file's folder, or from the working directory when it comes from a variable or a flag.
 
     Raises:
         UsageError: a setting that does not exist or a value it cannot have, naming where it stands.
@@ -106,9 +105,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _from_flags(overrides: Mapping[str, object]) -> dict[str, Any]:
     raw = {key: value for key, value in overrides.items() if value is not None}
-    given = _checked(
-        raw, lambda: Settings.model_validate(raw, strict=True), lambda key: "--" + key.replace("_", "-")
-    )
+    given = _checked(raw, lambda: Settings.model_validate(raw, strict=True), lambda key: "--" + key.replace("_", "-"))
     return _absolute(given)
 
 

@@ -1,0 +1,10 @@
+"""Pieces of phrasings that several rules share, as regular expressions over a tidied request."""
+
+from __future__ import annotations
+
+from .request import WORD
+
+PLACE = rf"(?:(?:the |my |this |our )?(?:[a-z]+ )?{WORD}(?: [a-z]+)?)"
+IN = rf"(?:in|inside|within|under|of|at|from|across|throughout)(?: all)? (?P<where>{PLACE})"
+SCOPE = rf"(?: {IN}| (?:everywhere|anywhere|here))?"
+"""An optional end that says where: `in the src folder`, `anywhere`."""

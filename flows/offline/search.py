@@ -1,0 +1,82 @@
+"""Requests to find a text: the text may be quoted or one word, the place is optional."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .phrases import IN, PLACE, SCOPE
+from .request import WORD, Request
+
+_TARGET = r"(?P<target>\S.*?)"
+_SHOWN = r"(?:mentioned|used|defined|declared|called|referenced|imported|found|set|raised|written)"
+_SHOWS = r"(?:occurs?|appears?|shows? up|comes? up|gets? (?:used|called))"
+_ITEMS = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appearances?|calls?|lines?|places?|files?)"
+
+SEARCH = (
+    rf"(?P<vague>find|locate|look for|show(?: me)?(?= (?:all|every|each) )) {_TARGET}{SCOPE}",
+    rf"(?:search(?: for)?|grep(?: for)?|rg|find (?:the )?(?:text|string|word|phrase)) {_TARGET}{SCOPE}",
+    rf"(?:search|look|grep)(?: in| through| inside)? (?P<where>{PLACE}) for {_TARGET}",
+    rf"(?:grep|rg) {_TARGET} (?P<existing>{WORD})",
+    rf"(?:find|search for|list|show(?: me)?)(?: all| every)?(?: of)?(?: the)? {_ITEMS} "
+    rf"(?:of|to|with|containing|mentioning|using|that (?:contain|mention|use|have)) {_TARGET}{SCOPE}",
+    rf"where (?:is|are|was|were) {_TARGET} (?:being )?{_SHOWN}{SCOPE}",
+    rf"(?:(?:find(?: out)?|show(?: me)?|see|locate) )?where {_TARGET} (?:is|are|gets?) (?:being )?{_SHOWN}{SCOPE}",
+    rf"where (?:do|does|did) {_TARGET} {_SHOWS}{SCOPE}",
+    rf"where (?:do|does) (?:we|i|it|they|the code|anything|anyone) "
+    rf"(?:use|mention|call|reference|import|set) {_TARGET}{SCOPE}",
+    rf"where (?:can|could|do) (?:i|we|you) (?:find|see) {_TARGET}{SCOPE}",
+    rf"(?P<vague>where(?: is|'s| are)) {_TARGET}{SCOPE}",
+    rf"(?:in )?(?:which|what) (?:files?|lines?|places?)(?: {IN})? (?:is|are|does|do) {_TARGET} (?:{_SHOWN}|{_SHOWS})",
+    rf"(?:which|what) (?:files?|lines?|places?) "
+    rf"(?:mentions?|contains?|uses?|references?|includes?|calls?|imports?|has|have) {_TARGET}{SCOPE}",
+    rf"(?:who|what) (?:uses|mentions|calls|references|imports) {_TARGET}{SCOPE}",
+    rf"(?:is|are) {_TARGET} {_SHOWN}{SCOPE}",
+)
+
+_LEADING = re.compile(
+    r"(?:all|every|any|each|of|the|a|an|text|string|word|words|phrase|literal|identifier|symbol|name|function|"
+    r"method|class|variable|constant|setting|occurrences?|mentions?|uses?|usages?|references?|instances?) ",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"(\S+) (?:comments?|markers?|notes?|strings?|text|identifiers?|symbols?|functions?|methods?|class|classes|"
+    r"variables?|constants?|settings?|calls?|words?)",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"it|this|that|them|these|those|some|some?thing|every?thing|any?thing|files?|folders?|director(?:y|ies)|"
+    r"lines?|text|where|what|how|why",
+    re.IGNORECASE,
+)
+_METACHARACTER = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
+
+def search(request: Request, named: Mapping[str, str | None]) -> dict[str, Any] | None:
+    existing = named.get("existing")
+    path = request.place(existing or named.get("where"), must_exist=existing is not None)
+    text = _text(request, named["target"] or "", vague=named.get("vague") is not None)
+    if path is None or text is None:
+        return None
+    return {"pattern": _METACHARACTER.sub(r"\\\g<0>", text), "path": path}
+
+
+def _text(request: Request, target: str, *, vague: bool) -> str | None:
+    """The one text to look for: a quoted string or a single word, which must look like code after a `vague` verb."""
+    while shorter := _LEADING.match(target):
+        target = target[shorter.end() :]
+    if longer := _TRAILING.fullmatch(target):
+        target = longer[1]
+    quotation = request.quotation(target)
+    if quotation is not None:
+        return quotation
+    if not re.fullmatch(r'[^\s"]+', target) or _POINTING.fullmatch(target):
+        return None
+    if vague and ((target.islower() and target.isalpha()) or _is_file_name(request, target)):
+        return None
+    return target[:-1] if re.fullmatch(r"[A-Z]{2,}s", target) else target
+
+
+def _is_file_name(request: Request, word: str) -> bool:
+    return bool(re.search(r"\.\w{1,5}$|[*/]", word)) or request.is_file(word) or request.is_folder(word)
