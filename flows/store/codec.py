@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
 from ...nodes.errors import StoreError
 
@@ -34,19 +34,14 @@ def encode(adapter: TypeAdapter[T], value: T) -> str:
     """A value as JSON text that SQLite can hold; what JSON has no form for is written as its `str()`.
 
     Raises:
-        Unstorable: the value refers to itself, nests too deep, or cannot be written for another reason.
+        Unstorable: the value refers to itself, nests too deep, or could not be read back for another reason.
     """
     try:
-        text = adapter.dump_json(value, fallback=str, warnings=False).decode()
-        if _MARK not in text:
-            return text
-    except PydanticSerializationError:
-        pass  # a lone surrogate, or a value that the slower path cannot write either
-    try:
-        tree = adapter.dump_python(value, mode="json", fallback=str, warnings=False)
-        return json.dumps(_map_text(tree, escape), ensure_ascii=False, separators=(",", ":"))
+        text = _dump(adapter, value)
+        from_json(text)  # it has limits that the writer has not: depth, digits
     except (ValueError, TypeError, RecursionError) as error:
         raise Unstorable(f"a {type(value).__name__} cannot be stored: {error}") from error
+    return text
 
 
 def decode(adapter: TypeAdapter[T], body: bytes) -> T:
@@ -57,6 +52,24 @@ def decode(adapter: TypeAdapter[T], body: bytes) -> T:
     """
     value = adapter.validate_json(body)
     return cast(T, _map_text(value, _restore)) if _MARK_BYTES in body else value
+
+
+def _dump(adapter: TypeAdapter[T], value: T) -> str:
+    try:
+        text = adapter.dump_json(value, fallback=as_text, warnings=False).decode()
+        if _MARK not in text:
+            return text
+    except PydanticSerializationError:
+        pass  # a lone surrogate, or what the way below cannot write either
+    tree = adapter.dump_python(value, mode="json", fallback=as_text, warnings=False)
+    return json.dumps(_map_text(tree, escape), ensure_ascii=False, separators=(",", ":"))
+
+
+def as_text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # a foreign class may raise anything here
+        return object.__repr__(value)
 
 
 def escape(text: str) -> str:

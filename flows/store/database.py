@@ -147,6 +147,8 @@ _REASONS = {
 def _explain(error: sqlite3.Error | OSError | UnicodeEncodeError, name: str) -> str:
     if isinstance(error, OSError):
         return f"the store {name} cannot be opened ({error.strerror}); check its path and permissions"
+    if isinstance(error, sqlite3.ProgrammingError):
+        return f"the store {name} is closed; open it again ({error})"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason = _REASONS.get(code, "failed; run the command again, and report it if it happens again")
     return f"the store {name} {reason} ({error})"

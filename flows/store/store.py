@@ -222,7 +222,7 @@ def _record(row: tuple[int, str, str | None, int, str, str, bytes]) -> Record:
     row_id, session, turn, iteration, kind, at, body = row
     decoded: Body | None = None
     if kind in ADAPTERS:
-        with suppress(ValueError):
+        with suppress(ValueError):  # of a damaged row, or one of a kind that has changed
             decoded = decode(ADAPTERS[kind], body)
     return Record(row_id, session, turn, iteration, kind, datetime.fromisoformat(at), decoded)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from weakref import WeakValueDictionary
@@ -13,7 +14,7 @@ from ...nodes.deps import Visit
 from ...nodes.errors import StoreError
 from ...nodes.outcome import TurnResult
 from ...nodes.slots import Slot
-from .codec import Unstorable, encode
+from .codec import Unstorable, as_text, encode
 from .database import Database
 from .records import (
     ADAPTERS,
@@ -105,8 +106,8 @@ class TurnWriter:
         try:
             return self._append("result", body)
         except Unstorable:
-            as_text = replace(slot.result, content=repr(slot.result.content), metadata=None)
-            return self._append("result", replace(body, part=as_text))
+            part = replace(slot.result, content=as_text(slot.result.content), metadata=None)
+            return self._append("result", replace(body, part=part))
 
     def repair(self, description: str) -> int:
         return self._append("repair", RepairBody(description))
@@ -129,16 +130,16 @@ class TurnWriter:
     def close(self) -> None:
         """Give the session back. A turn closed before its `end` stays without one: it was cut off.
 
-        Raises:
-            StoreError: that the session is free could not be written. It is free within this process all the
-                same, and for other processes once this one has ended.
+        It never raises: where the store fails, the session is free within this process all the same, and for
+        other processes once this one has ended.
         """
         if self._closed:
             return
         self._closed = True
         _open_writers.pop((self._database.name, self._turn_id), None)
         if not self._ended:
-            self._insert("release", ReleaseBody())
+            with suppress(StoreError):
+                self._insert("release", ReleaseBody())
 
     def _call_of(self, slot: Slot) -> ToolCallPart | None:
         """The call, unless the reply that was written last holds it already."""
