@@ -92,11 +92,11 @@ async def _matches(directory: Path, counts: dict[str, int], options: list[str]) 
     """rg's records of the first matching lines and their context, file by file."""
     files: list[str] = []
     expected = 0
-    for name, count in counts.items():
+    for name, lines in counts.items():
         if expected >= LIMIT:
             break
         files.append(f"./{name}")
-        expected += count
+        expected += lines
     if not files:
         return []
     process = await ripgrep.run(

@@ -6,6 +6,8 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from anyio import to_thread
+
 from . import ripgrep
 from .wording import count
 from .workspace import Workspace, printable
@@ -27,19 +29,17 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         """
         directory = workspace.directory(path)
         ripgrep.refuse_git(workspace, directory)
-        found = await ripgrep.find(directory, include_ignored=include_ignored)
-        visible = {name.split("/", 1)[0] for name in found.files}
-        entries, hidden = _entries(directory, visible, include_ignored)
+        files, problems = (set[str](), []) if include_ignored else await ripgrep.visible(directory)
+        visible = {name.split("/", 1)[0] for name in files}
+        entries, hidden = await to_thread.run_sync(_entries, directory, visible, include_ignored)
         lines = [f"[{workspace.display(directory)}: {count(len(entries), 'entry', 'entries')}]", *entries[:LIMIT]]
         if len(entries) > LIMIT:
-            lines.append(
-                f"[not shown: {count(len(entries) - LIMIT, 'more entry', 'more entries')}; list them with glob]"
-            )
+            more = count(len(entries) - LIMIT, "more entry", "more entries")
+            lines.append(f"[not shown: {more}; list them with glob]")
         if hidden:
-            lines.append(
-                f"[left out by .gitignore: {count(hidden, 'entry', 'entries')}; include_ignored=true adds them]"
-            )
-        return "\n".join([*lines, *found.problems])
+            ignored = count(hidden, "entry", "entries")
+            lines.append(f"[left out by .gitignore: {ignored}; include_ignored=true adds them]")
+        return "\n".join([*lines, *problems])
 
     return list_dir
 
@@ -57,8 +57,7 @@ def _entries(directory: Path, visible: set[str], include_ignored: bool) -> tuple
             if entry.name == ".git":
                 continue
             is_directory = entry.is_dir(follow_symlinks=False)
-            ignorable = _holds_files(entry.path) if is_directory else entry.is_file(follow_symlinks=False)
-            if ignorable and entry.name not in visible and not include_ignored:
+            if not include_ignored and entry.name not in visible and _ignorable(entry):
                 hidden += 1
                 continue
             suffix = "/" if is_directory else _target(entry.path) if entry.is_symlink() else ""
@@ -66,8 +65,10 @@ def _entries(directory: Path, visible: set[str], include_ignored: bool) -> tuple
     return [text for _, _, text in sorted(shown)], hidden
 
 
-def _holds_files(directory: str) -> bool:
-    return any(files for _, _, files in os.walk(directory))
+def _ignorable(entry: os.DirEntry[str]) -> bool:
+    if entry.is_dir(follow_symlinks=False):
+        return any(files for _, _, files in os.walk(entry.path))
+    return entry.is_file(follow_symlinks=False)
 
 
 def _target(link: str) -> str:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import anyio
 from anyio.abc import Process
@@ -44,7 +45,7 @@ async def run_command(arguments: list[str], *, cwd: Path, env: Mapping[str, str]
     """
     began = anyio.current_time()
     output = Output()
-    family = Family.new()
+    family = Family()
     reader, writer = os.pipe()
     try:
         try:
@@ -70,6 +71,7 @@ async def _start(arguments: list[str], writer: int, cwd: Path, env: Mapping[str,
             env=env,
             start_new_session=True,
         )
+    raise AssertionError("a shielded scope ended early")
 
 
 async def _supervise(
@@ -88,14 +90,20 @@ async def _supervise(
             with anyio.move_on_after(DRAIN_SECONDS):
                 await drained.wait()
             tasks.cancel_scope.cancel()
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from group
-    finally:
+    except BaseException as error:
         with anyio.CancelScope(shield=True):
             await end(family)
-            with anyio.move_on_after(REAP_SECONDS):
-                await process.wait()
+            await _reap(process)
+        if isinstance(error, BaseExceptionGroup):
+            raise cast(BaseExceptionGroup[BaseException], error).exceptions[0] from error
+        raise
+    await _reap(process)
     return code, leftovers
+
+
+async def _reap(process: Process) -> None:
+    with anyio.move_on_after(REAP_SECONDS):
+        await process.wait()
 
 
 async def _drain(reader: int, output: Output, drained: anyio.Event) -> None:

@@ -97,11 +97,14 @@ async def find(directory: Path, *, glob: str | None = None, include_ignored: boo
     globs = [f"--glob={glob}"] if glob else []
     fitting = await run(["--files", "--null", *VISIBLE, "--no-ignore", *globs, *NOT_GIT], directory)
     files = _names(fitting)
-    if include_ignored:
-        return Found(sorted(files), 0, problems(fitting))
-    visible = await run(["--files", "--null", *VISIBLE, *NOT_GIT], directory)
-    shown = files & _names(visible)
+    shown = files if include_ignored else files & (await visible(directory))[0]
     return Found(sorted(shown), len(files) - len(shown), problems(fitting))
+
+
+async def visible(directory: Path) -> tuple[set[str], list[str]]:
+    """The files under a directory that .gitignore does not hide, and what could not be read."""
+    process = await run(["--files", "--null", *VISIBLE, *NOT_GIT], directory)
+    return _names(process), problems(process)
 
 
 def message(process: subprocess.CompletedProcess[bytes]) -> str:
@@ -111,7 +114,7 @@ def message(process: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _names(process: subprocess.CompletedProcess[bytes]) -> set[str]:
-    return {os.fsdecode(name) for name in process.stdout.split(b"\0") if name}
+    return set(os.fsdecode(process.stdout).split("\0")) - {""}
 
 
 def problems(process: subprocess.CompletedProcess[bytes]) -> list[str]:
