@@ -7,6 +7,7 @@ prompt cache keeps it.
 from __future__ import annotations
 
 import codecs
+import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def system_prompt(workdir: Path) -> SystemPrompt:
     notices: list[str] = []
     for folder in _upward(workdir, top):
         path = folder / GUIDE
-        if not path.exists() and not path.is_symlink():
+        if not os.path.lexists(path):
             continue
         try:
             text = _guide(path, top, notices)
@@ -96,7 +97,7 @@ def _workspace(workdir: Path, root: Path | None) -> str:
 
 def _guide(path: Path, top: Path, notices: list[str]) -> str | None:
     """The text of one guide, or `None` if it may not or cannot be quoted. Raises OSError."""
-    target = path.resolve(strict=True)
+    target = Path(os.path.realpath(path, strict=True))
     if not target.is_relative_to(top):
         notices.append(f"{path} was skipped: it links to {target}, outside {top}")
         return None

@@ -12,11 +12,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
 
 from ..nodes.errors import UsageError
 
@@ -29,6 +30,10 @@ def default_store() -> Path:
     return Path(platformdirs.user_data_dir("turngraph", appauthor=False)) / "turngraph.db"
 
 
+def _as_path(given: object) -> object:
+    return Path(given) if isinstance(given, str) else given
+
+
 class Settings(BaseModel):
     """The settings of one process. `max_iterations` counts model requests, `max_tokens` caps one answer."""
 
@@ -39,7 +44,7 @@ class Settings(BaseModel):
     policy: Literal["read-only", "ask", "auto"] = "ask"
     max_iterations: PositiveInt = 15
     max_tokens: PositiveInt | None = None
-    store: Annotated[Path, Field(strict=False)] = Field(default_factory=default_store)
+    store: Annotated[Path, BeforeValidator(_as_path)] = Field(default_factory=default_store)
 
 
 def load_settings(overrides: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -85,9 +90,9 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
 
     def where(key: str) -> str:
         line, column = _position(text, key)
-        return f"{path}, line {line}, column {column}: {key}"
+        return f"{path}, line {line}, column {column}: "
 
-    given = _checked(raw, lambda: Settings.model_validate(raw, strict=True), where)
+    given = _checked(raw, partial(Settings.model_validate, raw, strict=True), str, where)
     if "store" in given:
         given["store"] = path.parent / given["store"].expanduser()
     return given
@@ -99,14 +104,13 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         for name, value in environ.items()
         if name.startswith(_PREFIX) and name != _CONFIG and value
     }
-    given = _checked(raw, lambda: Settings.model_validate_strings(raw), lambda key: _PREFIX + key.upper())
-    return _absolute(given)
+    return _absolute(_checked(raw, partial(Settings.model_validate, raw), lambda key: _PREFIX + key.upper()))
 
 
 def _from_flags(overrides: Mapping[str, object]) -> dict[str, Any]:
     raw = {key: value for key, value in overrides.items() if value is not None}
-    given = _checked(raw, lambda: Settings.model_validate(raw, strict=True), lambda key: "--" + key.replace("_", "-"))
-    return _absolute(given)
+    validate = partial(Settings.model_validate, raw, strict=True)
+    return _absolute(_checked(raw, validate, lambda key: "--" + key.replace("_", "-")))
 
 
 def _absolute(given: dict[str, Any]) -> dict[str, Any]:
@@ -116,19 +120,25 @@ def _absolute(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(
-    raw: Mapping[str, object], validate: Callable[[], Settings], where: Callable[[str], str]
+    raw: Mapping[str, object],
+    validate: Callable[[], Settings],
+    spell: Callable[[str], str],
+    where: Callable[[str], str] = lambda key: "",
 ) -> dict[str, Any]:
+    """The values of one layer, as their settings hold them. `spell` names a setting as the layer writes it."""
     try:
         settings = validate()
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0])
+        place = f"{where(key)}{spell(key)}"
         if first["type"] == "extra_forbidden":
             close = difflib.get_close_matches(key, Settings.model_fields, n=1)
-            known = f"did you mean {close[0]}?" if close else f"there are {', '.join(Settings.model_fields)}"
-            raise UsageError(f"{where(key)} is no setting; {known}") from None
+            known = ", ".join(map(spell, Settings.model_fields))
+            advice = f"did you mean {spell(close[0])}?" if close else f"there are {known}"
+            raise UsageError(f"{place} is no setting; {advice}") from None
         problem = first["msg"][0].lower() + first["msg"][1:]
-        raise UsageError(f"{where(key)} cannot be {raw[key]!r}: {problem}") from None
+        raise UsageError(f"{place} cannot be {raw[key]!r}: {problem}") from None
     return {key: getattr(settings, key) for key in raw}
 
 
@@ -137,7 +147,7 @@ def _position(text: str, key: str) -> tuple[int, int]:
 
     The key's statement is the first one whose prefix of the document parses and holds the key.
     """
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     start = 0
     for end in range(1, len(lines) + 1):
         try:

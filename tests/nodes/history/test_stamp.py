@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from turngraph.nodes.history.stamp import stamp, unstamp
 
 NOON = datetime(2026, 11, 30, 12, 5, 9, tzinfo=timezone(timedelta(hours=2)))
