@@ -120,5 +120,6 @@ def _closing(bodies: Sequence[Body | None]) -> Iterator[Event]:
     begun = Counter(body.call_id for body in bodies if isinstance(body, IntentBody))
     begun.subtract(body.part.tool_call_id for body in bodies if isinstance(body, ResultBody))
     unknown = sum(count for count in begun.values() if count > 0)
-    calls = f"; the outcome of {unknown} calls that were running is unknown" if unknown else ""
+    running = "1 call that was" if unknown == 1 else f"{unknown} calls that were"
+    calls = f"; the outcome of {running} running is unknown" if unknown else ""
     yield Notice("warning", f"this turn was cut off before its end{calls}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...nodes.errors import StoreError
 from .schema import APPLICATION_ID, MIGRATIONS
@@ -69,10 +70,13 @@ class Database:
             return cursor.lastrowid if cursor.rowcount else None
 
     @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Everything inside commits together or not at all; no other process writes meanwhile."""
+    def transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Generator[None]:
+        """Everything inside commits together or not at all; no other process writes meanwhile.
+
+        With `DEFERRED` others may write, but what is read inside is of one moment.
+        """
         with self._lock, self._explained():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute(f"BEGIN {kind}")
             try:
                 yield
                 self._connection.execute("COMMIT")
@@ -82,9 +86,10 @@ class Database:
                 raise
 
     def _prepare(self) -> None:
-        version = self._version()  # before anything is written: the file may be someone else's
+        with self.transaction("DEFERRED"):
+            version = self._version()  # before anything is written: the file may be someone else's
         if self.row("PRAGMA journal_mode")[0] not in ("wal", "memory"):
-            mode = self.row("PRAGMA journal_mode = WAL")[0]
+            mode = self._write_ahead()
             if mode != "wal":
                 raise StoreError(f"the store {self.name} is on a file system without shared memory; use a local disk")
         self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -96,6 +101,17 @@ class Database:
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {number}")
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _write_ahead(self) -> str:
+        """Switch to the write-ahead log; SQLite does not wait by itself for another process that does the same."""
+        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        while True:
+            try:
+                return self._connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def _version(self) -> int:
         """The file's schema version, 0 for an empty one."""

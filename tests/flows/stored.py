@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def run_python(code: str, *args: str | Path) -> subprocess.CompletedProcess[str]
 
 
 @contextmanager
-def python_process(code: str, *args: str | Path) -> Iterator[subprocess.Popen[str]]:
+def python_process(code: str, *args: str | Path) -> Generator[subprocess.Popen[str]]:
     """A process that runs `code` until it has printed its first line; it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-c", _with_names(code), *map(str, args)],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -233,6 +235,23 @@ def test_an_empty_file_becomes_a_store_of_the_newest_version(tmp_path: Path) -> 
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_many_may_create_the_store_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(15):
+            path = tmp_path / str(number) / "turns.db"
+            barrier = threading.Barrier(8)
+
+            def create(path: Path = path, barrier: threading.Barrier = barrier) -> str:
+                barrier.wait()
+                with Store.open(path) as store:
+                    return store.create_session("/work")
+
+            created = [pool.submit(create) for _ in range(8)]
+            assert len({each.result() for each in created}) == 8
+            with Store.open(path) as store:
+                assert len(store.sessions()) == 8
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

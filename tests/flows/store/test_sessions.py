@@ -28,7 +28,11 @@ def test_the_latest_session_of_a_directory(store: Store) -> None:
 
 def test_a_session_is_found_by_the_beginning_of_its_id(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = iter(["abcd00000000", "abcd11111111", "ffff22222222"])
-    monkeypatch.setattr(secrets, "token_hex", lambda _: next(ids))
+
+    def next_id(_: int) -> str:
+        return next(ids)
+
+    monkeypatch.setattr(secrets, "token_hex", next_id)
     for _ in range(3):
         store.create_session("/work")
     assert store.find_session("ffff") == "ffff22222222"

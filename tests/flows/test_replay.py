@@ -1,0 +1,169 @@
+"""A replay shows what was shown."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from turngraph.flows.replay import replay
+from turngraph.flows.store import Store
+from turngraph.nodes.deps import Visit
+from turngraph.nodes.errors import UnknownSession
+from turngraph.nodes.events import (
+    Notice,
+    TextDelta,
+    ThinkingDelta,
+    ToolCalled,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from turngraph.nodes.outcome import Outcome
+from turngraph.nodes.slots import CallStatus, Slot
+from turngraph.tools.effects import Effect
+
+from .stored import answered, filled, head, outcome_of, said, seal_all, whole_turn
+
+READ = ToolCallPart("read", '{"path": "a"}', "c1")
+WRITE = ToolCallPart("write", {"path": "b"}, "c2")
+
+
+def started(session: str, turn_id: str = "turn-1", prompt: str = "hello") -> TurnStarted:
+    return TurnStarted(turn_id, session, turn_id, "standard", "test", prompt)
+
+
+def finished(call: ToolCallPart, status: CallStatus, result: str) -> ToolFinished:
+    return ToolFinished(
+        call_id=call.tool_call_id,
+        name=call.tool_name,
+        status=status,
+        args=call.args_as_dict(),
+        result=result,
+        size=len(result),
+        duration_ms=7,
+        edited=("a.txt",),
+    )
+
+
+def test_turns_are_shown_as_they_went(store: Store) -> None:
+    session = store.create_session("/work")
+    turn = head(session)
+    first = whole_turn(store, session, "turn-0", "before")
+    with store.begin_turn(turn) as log:
+        log.repair("1 call without a result")
+        prompt = log.message(said("hello"))
+        reply = log.message(ModelResponse(parts=[ThinkingPart("hm"), TextPart("I look."), TextPart(""), READ, WRITE]))
+        reading, writing = Slot(0, READ, Effect.READ_ONLY), Slot(1, WRITE, Effect.WRITE)
+        for slot, status, content in ((writing, CallStatus.REFUSED, "no"), (reading, CallStatus.OK, {"a": 1})):
+            slot.fill(status, content)
+            slot.duration_ms, slot.edited = 7, ["a.txt"]
+        refused = log.result(1, writing)
+        log.intent(1, reading)
+        log.visit(Visit(number=1, role="stream", cls="m:C", iteration=1, to="persist", duration_ms=0.1))
+        log.seal(1, [prompt, reply, [log.result(1, reading), refused]])
+        seal_all(log, [answered("Done.")], 2)
+        result = outcome_of(turn, Outcome.REFUSED)
+        log.end(result)
+    assert list(replay(store, session)) == [
+        started(session, "turn-0", "before"),
+        TextDelta("done"),
+        TurnEnded(first),
+        started(session),
+        Notice("warning", "history repaired: 1 call without a result"),
+        ThinkingDelta("hm"),
+        TextDelta("I look."),
+        ToolCalled("c1", "read", {"path": "a"}, "read_only"),
+        ToolCalled("c2", "write", {"path": "b"}, "write"),
+        finished(WRITE, CallStatus.REFUSED, "no"),
+        finished(READ, CallStatus.OK, '{"a":1}'),
+        TextDelta("Done."),
+        TurnEnded(result),
+    ]
+
+
+def test_a_turn_that_was_cut_off_shows_what_it_had_and_says_so(store: Store) -> None:
+    session = store.create_session("/work")
+    with store.begin_turn(head(session)) as log:
+        log.message(ModelResponse(parts=[READ, WRITE]))
+        log.intent(1, Slot(0, READ, Effect.READ_ONLY))
+        log.result(1, filled(0, READ))
+        log.intent(1, Slot(1, WRITE, Effect.WRITE))
+    assert store.load_messages(session).messages == []
+    assert list(replay(store, session)) == [
+        started(session),
+        ToolCalled("c1", "read", {"path": "a"}, "execute"),
+        ToolCalled("c2", "write", {"path": "b"}, "write"),
+        finished(READ, CallStatus.OK, "fine"),
+        Notice("warning", "this turn was cut off before its end; the outcome of 1 call that was running is unknown"),
+    ]
+
+
+def test_a_reply_that_was_rewritten_is_shown_once(store: Store) -> None:
+    session = store.create_session("/work")
+    turn = head(session)
+    with store.begin_turn(turn) as log:
+        raw = log.message(answered('<tool_call>{"name": "read"}</tool_call>'))
+        log.message(ModelResponse(parts=[READ]), replaces=raw)
+        log.result(1, filled(0, READ))
+        log.end(outcome_of(turn))
+    assert list(replay(store, session))[1:3] == [
+        ToolCalled("c1", "read", {"path": "a"}, "execute"),
+        finished(READ, CallStatus.OK, "fine"),
+    ]
+
+
+def test_a_call_its_reply_does_not_hold_is_shown_too(store: Store) -> None:
+    session = store.create_session("/work")
+    turn = head(session)
+    with store.begin_turn(turn) as log:
+        log.message(answered("read it"))
+        log.result(1, filled(0, READ))
+        log.end(outcome_of(turn))
+    assert list(replay(store, session))[1:4] == [
+        TextDelta("read it"),
+        ToolCalled("c1", "read", {"path": "a"}, "execute"),
+        finished(READ, CallStatus.OK, "fine"),
+    ]
+
+
+def test_rows_that_cannot_be_decoded_are_counted(store: Store, store_path: Path) -> None:
+    session = store.create_session("/work")
+    result = whole_turn(store, session)
+    with closing(sqlite3.connect(store_path)) as connection:
+        connection.execute("DROP TRIGGER log_never_updated")
+        connection.execute("UPDATE log SET body = '{}' WHERE kind = 'message'")
+        connection.commit()
+    assert list(replay(store, session)) == [
+        started(session),
+        Notice("warning", "2 rows of this turn cannot be decoded and are not shown"),
+        TurnEnded(result),
+    ]
+
+
+def test_a_long_result_is_cut_and_the_cut_is_said(store: Store) -> None:
+    session = store.create_session("/work")
+    with store.begin_turn(head(session)) as log:
+        log.message(ModelResponse(parts=[READ]))
+        log.result(1, filled(0, READ, "x" * 60_000))
+    shown = [event for event in replay(store, session) if isinstance(event, ToolFinished)]
+    assert shown[0].size == 60_000
+    assert shown[0].result == "x" * 50_000 + "\n[10000 more characters not shown]"
+
+
+@pytest.mark.parametrize("args", ["{broken", "", None, "[1]"])
+def test_arguments_that_do_not_parse_are_shown_as_they_are_live(store: Store, args: Any) -> None:
+    call = ToolCallPart("read", args, "c1")
+    session = store.create_session("/work")
+    with store.begin_turn(head(session)) as log:
+        log.message(ModelResponse(parts=[call]))
+    (called,) = [event for event in replay(store, session) if isinstance(event, ToolCalled)]
+    assert called.args == call.args_as_dict()
+
+
+def test_an_unknown_session_is_said_at_once(store: Store) -> None:
+    with pytest.raises(UnknownSession):
+        replay(store, "0123456789ab")
