@@ -17,7 +17,7 @@ from .errors import TurnAborted
 from .events import ApprovalAsked, ToolCalled
 from .node import Ctx, TurnNode, go
 from .parsing import parse_calls
-from .reply import text_of
+from .reply import encodable_data, text_of
 from .request_log import log_dispatch_summary
 from .results import settle
 from .slots import CallStatus, Slot
@@ -56,7 +56,7 @@ class Dispatch(TurnNode):
         if state.reply.tool_calls:
             return state.reply.tool_calls
         found, rest = parse_calls(text_of(state.reply), {tool.name for tool in manager.tool_defs})
-        calls = [ToolCallPart(call.name, call.args) for call in found]
+        calls = [ToolCallPart(call.name, encodable_data(call.args)) for call in found]
         if calls:
             others = [part for part in state.reply.parts if not isinstance(part, TextPart)]
             texts = [TextPart(rest)] if rest else []

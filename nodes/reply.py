@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
+from itertools import count
+from typing import Any, cast
 
 from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 
@@ -11,6 +12,18 @@ from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, Thi
 def encodable(text: str) -> str:
     """The text with lone surrogates spelled out, so that it can be sent and stored."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def encodable_data(value: Any) -> Any:
+    """JSON data with every text in it encodable."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [encodable_data(item) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        items = cast(dict[str, Any], value).items()
+        return {encodable(key): encodable_data(item) for key, item in items}
+    return value
 
 
 def split_thoughts(reply: ModelResponse) -> tuple[ModelResponse, list[str]]:
@@ -26,17 +39,19 @@ def split_thoughts(reply: ModelResponse) -> tuple[ModelResponse, list[str]]:
 def tidy(reply: ModelResponse) -> ModelResponse:
     """The reply in a shape every provider takes back: no empty text, encodable text, each call with its own id."""
     parts: list[ModelResponsePart] = []
-    ids = Counter[str]()
+    given = {part.tool_call_id for part in reply.tool_calls}
+    taken: set[str] = set()
     for part in reply.parts:
         if isinstance(part, TextPart):
             if part.content:
                 parts.append(replace(part, content=encodable(part.content)))
         elif isinstance(part, ToolCallPart):
-            ids[part.tool_call_id] += 1
-            repeated = ids[part.tool_call_id] - 1
-            args = encodable(part.args) if isinstance(part.args, str) else part.args
-            call_id = f"{part.tool_call_id}-{repeated}" if repeated else part.tool_call_id
-            parts.append(replace(part, args=args, tool_call_id=call_id))
+            call_id = part.tool_call_id
+            if call_id in taken or not call_id:
+                fresh = (f"{call_id or 'call'}-{number}" for number in count(1))
+                call_id = next(one for one in fresh if one not in taken | given)
+            taken.add(call_id)
+            parts.append(replace(part, args=encodable_data(part.args), tool_call_id=call_id))
         else:
             parts.append(part)
     return replace(reply, parts=parts)
