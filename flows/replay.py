@@ -60,13 +60,13 @@ def replay_turn(journal: Sequence[Record]) -> Iterator[Event]:
                 yield Notice("warning", f"history repaired: {description}")
             case MessageBody(message=ModelResponse() as reply) if record.id not in replaced:
                 yield from _said(reply)
-                of_reply = list(_until_next_reply(journal[number + 1 :]))
+                of_reply = list(_until_next_message(journal[number + 1 :]))
                 calls = dict(enumerate(reply.tool_calls)) | {
                     body.position: body.call for body in of_reply if body.call is not None
                 }
                 yield from _called(calls, of_reply)
             case ResultBody() as body:
-                yield _finished(body, calls.get(body.position))
+                yield _finished(body, body.call or calls.get(body.position))
             case _:
                 pass
     yield from _closing(bodies)
@@ -80,11 +80,11 @@ def _said(reply: ModelResponse) -> Iterator[Event]:
             yield ThinkingDelta(part.content)
 
 
-def _until_next_reply(rows: Sequence[Record]) -> Iterator[IntentBody | ResultBody]:
+def _until_next_message(rows: Sequence[Record]) -> Iterator[IntentBody | ResultBody]:
     for row in rows:
         if isinstance(row.body, IntentBody | ResultBody):
             yield row.body
-        elif isinstance(row.body, MessageBody) and isinstance(row.body.message, ModelResponse):
+        elif row.kind == "message":
             return
 
 
@@ -96,7 +96,8 @@ def _called(calls: dict[int, ToolCallPart], rows: list[IntentBody | ResultBody])
 
 
 def _finished(body: ResultBody, call: ToolCallPart | None) -> ToolFinished:
-    call = call or ToolCallPart(body.part.tool_name, tool_call_id=body.part.tool_call_id)
+    if call is None or call.tool_call_id != body.part.tool_call_id:  # the reply that held it cannot be decoded
+        call = ToolCallPart(body.part.tool_name, tool_call_id=body.part.tool_call_id)
     shown, size = shown_result(Slot(body.position, call, result=body.part))
     return ToolFinished(
         call_id=call.tool_call_id,

@@ -22,6 +22,7 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self.name = "in memory" if path is None else str(path)
+        self.identity = f"memory:{id(self)}" if path is None else os.path.realpath(path)
         self._lock = threading.RLock()
         with self._explained():
             if path is not None:
@@ -129,7 +130,7 @@ class Database:
     def _explained(self) -> Generator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
             raise StoreError(_explain(error, self.name)) from error
 
 
@@ -160,9 +161,11 @@ _REASONS = {
 }
 
 
-def _explain(error: sqlite3.Error | OSError | UnicodeEncodeError, name: str) -> str:
+def _explain(error: sqlite3.Error | OSError | ValueError, name: str) -> str:
     if isinstance(error, OSError):
         return f"the store {name} cannot be opened ({error.strerror}); check its path and permissions"
+    if isinstance(error, ValueError):
+        return f"the store {name!r} cannot take a name or path that is no plain text ({error}); give another"
     if isinstance(error, sqlite3.ProgrammingError):
         return f"the store {name} is closed; open it again ({error})"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -11,25 +11,32 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Owner:
-    """One process of one boot of one machine; `started` and `boot` tell a process id that was used again."""
+    """One process of one boot of one machine; `started` and `boot` tell a process id that was used again.
+
+    `boot` and `namespace` (of process ids: a container has its own) are known on Linux only.
+    """
 
     host: str
     pid: int
     started: str | None
     boot: str | None
+    namespace: int | None
 
 
 def this_process() -> Owner:
     pid = os.getpid()
-    return Owner(host=socket.gethostname(), pid=pid, started=_started(pid), boot=_boot())
+    return Owner(socket.gethostname(), pid, started=_started(pid), boot=_boot(), namespace=_namespace())
 
 
 def is_alive(owner: Owner) -> bool | None:
-    """Whether the owner still runs; `None` when it cannot be told, because it ran on another machine."""
-    if owner.host != socket.gethostname():
-        return None
-    if owner.boot != _boot():
+    """Whether the owner still runs; `None` when it cannot be told: it belongs to another machine or container."""
+    boot = _boot()
+    if owner.host == socket.gethostname() and owner.boot != boot:
         return False
+    if owner.boot != boot or owner.namespace != _namespace():
+        return None
+    if boot is None and owner.host != socket.gethostname():
+        return None
     try:
         os.kill(owner.pid, 0)
     except ProcessLookupError:
@@ -42,6 +49,13 @@ def is_alive(owner: Owner) -> bool | None:
 def _boot() -> str | None:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def _namespace() -> int | None:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
         return None
 

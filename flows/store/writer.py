@@ -39,7 +39,7 @@ _open_writers: WeakValueDictionary[tuple[str, str], TurnWriter] = WeakValueDicti
 
 def is_open_here(database: Database, turn_id: str) -> bool:
     """Whether this process holds an open writer of a turn; a writer that was forgotten is not open."""
-    return (database.name, turn_id) in _open_writers
+    return (database.identity, turn_id) in _open_writers
 
 
 def timestamp() -> str:
@@ -62,7 +62,7 @@ class TurnWriter:
         self._calls: list[ToolCallPart] = []
         self._iteration = 0
         self._ended = self._closed = False
-        _open_writers[database.name, turn_id] = self
+        _open_writers[database.identity, turn_id] = self
 
     def __enter__(self) -> TurnWriter:
         return self
@@ -124,7 +124,7 @@ class TurnWriter:
     def end(self, result: TurnResult) -> int:
         row = self._append("end", EndBody(result))
         self._ended = True
-        _open_writers.pop((self._database.name, self._turn_id), None)
+        _open_writers.pop((self._database.identity, self._turn_id), None)
         return row
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class TurnWriter:
         if self._closed:
             return
         self._closed = True
-        _open_writers.pop((self._database.name, self._turn_id), None)
+        _open_writers.pop((self._database.identity, self._turn_id), None)
         if not self._ended:
             with suppress(StoreError):
                 self._insert("release", ReleaseBody())

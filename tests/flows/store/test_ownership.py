@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from pydantic_ai.messages import ToolCallPart
-from turngraph.flows.store import Store, TurnBody
+from turngraph.flows.store import Store, TurnBody, owner
 from turngraph.flows.store import store as store_module
 from turngraph.flows.store.owner import is_alive, this_process
 from turngraph.nodes.deps import Visit
@@ -118,6 +118,7 @@ def test_a_turn_that_lost_its_session_writes_no_more(store: Store, monkeypatch: 
     turn = head(store.create_session("/work"), "theirs")
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(socket, "gethostname", lambda: "elsewhere")
+        elsewhere.setattr(owner, "_boot", lambda: "another boot")
         log = store.begin_turn(turn)
     with pytest.raises(SessionBusy, match="on elsewhere since"):
         store.begin_turn(head(turn.session_id, "mine"))
@@ -149,7 +150,9 @@ def test_a_process_id_that_was_used_again_is_not_the_owner() -> None:
     assert is_alive(me) is True
     assert is_alive(replace(me, started="1")) is False
     assert is_alive(replace(me, boot="another boot")) is False
-    assert is_alive(replace(me, host="elsewhere")) is None
+    assert is_alive(replace(me, host="renamed")) is True
+    assert is_alive(replace(me, host="elsewhere", boot="another boot")) is None
+    assert is_alive(replace(me, namespace=1)) is None
     assert is_alive(replace(me, pid=2**22 + 1)) is False
 
 
