@@ -27,7 +27,7 @@ app.add_typer(graph.app, name="graph")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        package = import_module(__package__.partition(".")[0])
+        package = import_module(__name__.partition(".")[0])
         typer.echo(f"turngraph {package.__version__}")
         raise typer.Exit
 

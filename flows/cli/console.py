@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import TextIO, TypeVar
+from typing import Literal, TextIO, TypeVar
 
 import anyio
 from rich.cells import cell_len, set_cell_size
@@ -60,8 +60,8 @@ class ConsoleSink:
         self._text = Throttle(self._write_text, clock=clock)
         self._thinking = Throttle(self._write_thinking, clock=clock)
         self._reply: list[str] = []
-        self._iteration = 0
-        self._mid_line: TextIO | None = None
+        self._reply_is_over = False
+        self._mid_line: Literal["text", "thinking"] | None = None
 
     async def emit(self, event: ev.Event) -> None:
         match event:
@@ -71,6 +71,8 @@ class ConsoleSink:
                     self._line(Text(f"> {plain(prompt.rstrip())}", style="bold"))
             case ev.TextDelta(text):
                 self._thinking.flush()
+                if self._reply_is_over:
+                    self._comment()
                 self._reply.append(text)
                 if self._streams:
                     self._text.add(text)
@@ -78,10 +80,8 @@ class ConsoleSink:
                 self._text.flush()
                 if self._err.is_terminal and not self._quiet:
                     self._thinking.add(text)
-            case ev.NodeEntered(iteration=iteration):
-                if iteration != self._iteration:
-                    self._iteration = iteration
-                    self._reply.clear()
+            case ev.NodeEntered():
+                self._reply_is_over = True
             case ev.ToolCalled():
                 self._comment()
             case ev.ToolProgress(name=name, text=text):
@@ -132,22 +132,23 @@ class ConsoleSink:
         self._end_line()
 
     def _write_text(self, text: str) -> None:
-        if self._mid_line is self._stderr:
+        if self._mid_line == "thinking":
             self._end_line()
         self._out.write(plain(text))
         self._out.flush()
-        self._mid_line = None if text.endswith("\n") else self._out
+        self._mid_line = None if text.endswith("\n") else "text"
 
     def _write_thinking(self, text: str) -> None:
-        if self._mid_line is self._out:
+        if self._mid_line == "text":
             self._end_line()
         self._err.print(Text(plain(text), style="dim"), end="")
-        self._mid_line = None if text.endswith("\n") else self._stderr
+        self._mid_line = None if text.endswith("\n") else "thinking"
 
     def _end_line(self) -> None:
         if self._mid_line is not None:
-            self._mid_line.write("\n")
-            self._mid_line.flush()
+            stream = self._out if self._mid_line == "text" else self._stderr
+            stream.write("\n")
+            stream.flush()
             self._mid_line = None
 
     def _line(self, text: Text, *, even_if_quiet: bool = False) -> None:
@@ -159,6 +160,7 @@ class ConsoleSink:
         """The reply's text was no answer: without a terminal it has not been shown yet."""
         text = "".join(self._reply).strip()
         self._reply.clear()
+        self._reply_is_over = False
         if text and not self._streams:
             self._line(Text(plain(text), style="dim"))
         self.settle()

@@ -7,12 +7,11 @@ import json
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
 
 import typer
 
 from .document import error_document
-from .terminal import plain
+from .terminal import visible
 
 
 class Misuse(typer.TyperException):
@@ -47,8 +46,10 @@ def wanted_output(args: Sequence[str]) -> str | None:
 
 
 def _meaning(error: Exception) -> tuple[str, int, str]:
+    if isinstance(error, Misuse):
+        return "usage_error", 2, _sentence(error.message)
     if isinstance(error, typer.TyperException):
-        return "usage_error", 2, _sentence(error.format_message())
+        return "usage_error", 2, _parsers_sentence(error)
     from ...nodes.errors import TurngraphError
 
     if isinstance(error, TurngraphError):
@@ -57,6 +58,13 @@ def _meaning(error: Exception) -> tuple[str, int, str]:
     return "internal_error", 1, f"{text} (this is a fault of turngraph or of the system; --debug shows where)"
 
 
-def _sentence(text: Any) -> str:
-    """One line: parsers break theirs into boxes."""
-    return plain(" ".join(str(text).split()))
+def _parsers_sentence(error: typer.TyperException) -> str:
+    """What the parser says, in this program's voice, with where to read on."""
+    text = _sentence(error.format_message()).replace("Value error, ", "").rstrip(".")
+    command = getattr(getattr(error, "ctx", None), "command_path", "turngraph")
+    text = f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean")
+    return text if text.endswith("?") else f"{text}; see {command} --help"
+
+
+def _sentence(text: str) -> str:
+    return visible(" ".join(text.split()))

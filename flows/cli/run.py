@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from .failures import Misuse
+from .numbers import dollars, seconds, whole_number
 from .prompt import read_prompt
 
 Output = Literal["text", "json", "jsonl"]
@@ -18,7 +19,7 @@ PolicyName = Literal["read-only", "ask", "auto"]
 EPILOG = """\b
 Examples:
   turngraph run "where is the retry limit set?"
-  git diff | turngraph run --policy read-only "review this" -
+  (echo "Review this diff:"; git diff) | turngraph run --policy read-only -
   turngraph run --continue --output json "now add a test" | jq -r .answer
 """
 
@@ -72,19 +73,20 @@ def run(
         typer.Option(help="Which tools may run: those that only read, those you agree to, or all."),
     ] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End the turn after N model requests.")
+        int | None, typer.Option(parser=whole_number, metavar="N", help="End the turn after N model requests.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Cap each model reply at N tokens.")
+        int | None, typer.Option(parser=whole_number, metavar="N", help="Cap each model reply at N tokens.")
     ] = None,
     max_total_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End the turn once N tokens went in and out.")
+        int | None, typer.Option(parser=whole_number, metavar="N", help="End the turn once N tokens went in and out.")
     ] = None,
     max_cost: Annotated[
-        str | None, typer.Option(metavar="USD", help="End the turn once it has cost this many US dollars.")
+        Decimal | None,
+        typer.Option(parser=dollars, metavar="USD", help="End the turn once it has cost this many US dollars."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End the turn after this many seconds.")
+        float | None, typer.Option(parser=seconds, metavar="SECONDS", help="End the turn after this many seconds.")
     ] = None,
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
@@ -104,8 +106,8 @@ def run(
         raise Misuse("--session and --continue each choose a session; give only one of them")
     options = RunOptions(
         workdir=_directory(cwd),
-        max_cost=_dollars(max_cost),
-        timeout=_seconds(timeout),
+        max_cost=max_cost,
+        timeout=timeout,
         prompt=read_prompt(prompt),
         model=model,
         base_url=base_url,
@@ -136,21 +138,3 @@ def _directory(path: Path | None) -> Path:
 
 def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _dollars(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal(0)
-    if not amount.is_finite() or amount <= 0:
-        raise Misuse(f"--max-cost {text!r} is no amount of US dollars above zero; write it like 0.50")
-    return amount
-
-
-def _seconds(value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
-        raise Misuse(f"--timeout {value} is no time; give a number of seconds above zero")
-    return value

@@ -50,7 +50,7 @@ def show(
         Literal["text", "jsonl"], typer.Option(help="As it was shown, or a JSON line per event.")
     ] = "text",
 ) -> None:
-    """Show a conversation again: answers on stdout, all else on stderr."""
+    """Show a conversation again, as it was shown, all of it on stdout."""
     if (session is None) is not last:
         raise Misuse("name one session: give its ID, or --last")
     import anyio
@@ -61,7 +61,7 @@ def show(
 
     with _open_store() as store:
         found = _latest(store) if session is None else store.find_session(session)
-        console = ConsoleSink(sys.stdout, sys.stderr, prompts=True)
+        console = ConsoleSink(sys.stdout, sys.stdout, prompts=True)
         sink: Sink = JsonlSink(sys.stdout) if output == "jsonl" else console
 
         async def play() -> None:
