@@ -45,10 +45,10 @@ def test_the_lock_was_made_for_the_dependencies_the_project_declares() -> None:
 
 def test_the_lock_takes_packages_from_one_public_registry() -> None:
     packages = [package for name, package in _locked().items() if name != "turngraph"]
-    registries = {package["source"].get("registry") for package in packages}
-    urls = [wheel["url"] for package in packages for wheel in package.get("wheels", ())]
-    urls += [package["sdist"]["url"] for package in packages if "sdist" in package]
+    registries: set[str] = {package["source"]["registry"] for package in packages}
+    files: list[dict[str, Any]] = [wheel for package in packages for wheel in package.get("wheels", ())]
+    files += [package["sdist"] for package in packages if "sdist" in package]
     assert len(registries) == 1
-    places = {urlsplit(url)[:2] for url in [*registries, *urls]}
-    assert all(scheme == "https" and "@" not in host and ":" not in host for scheme, host in places)
-    assert len(places) == 2
+    places = [urlsplit(url) for url in registries | {str(file["url"]) for file in files}]
+    assert len({place.netloc for place in places}) == 2
+    assert {(place.scheme, place.username, place.port) for place in places} == {("https", None, None)}
