@@ -23,7 +23,7 @@ LIST = (
     rf"(?:what|which) (?:{_ITEMS}|things) (?:is|are|exists?|lives?|sit|do (?:i|we|you) (?:have|see))(?: there)?{SCOPE}",
     rf"what does (?P<known>{PLACE}) (?:contain|hold|have(?: in it)?|include)",
     r"(?:show(?: me)? )?what(?:'s| is) (?P<where>here)",
-    rf"(?:the )?(?:files|contents?) (?:in|inside|of) (?P<known>{PLACE})",
+    rf"(?:the )?(?:(?:all )?files|contents?|(?:\w+ )?listing) (?:in|inside|under|of|for) (?P<known>{PLACE})",
 )
 
 

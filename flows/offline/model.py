@@ -170,7 +170,7 @@ def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
 
 
 def _shown(result: ToolReturnPart) -> str:
-    text = result.model_response_str()
+    text = result.content if isinstance(result.content, str) else result.model_response_str()
     if result.outcome == "denied":
         return f"{result.tool_name} was not allowed to run: {text}"
     if result.outcome != "success":

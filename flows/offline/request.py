@@ -9,7 +9,8 @@ from pathlib import Path
 _QUOTES = re.compile(r'"([^"\n]+)"|`([^`\n]+)`|“([^”\n]+)”|‘([^’\n]+)’|(?<!\w)\'([^\'\n]+)\'(?!\w)')
 _COURTESY = re.compile(
     r"^(?:please|hey|hi|hello|ok|okay|so|now|kindly|just|(?:can|could|would|will) you|"
-    r"i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|let me|let's|go and|help me|tell me)[,!]? +",
+    r"i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|let me|let's|go and|help me|tell me|"
+    r"(?:can|could|may) (?:i|we)|(?:know|find out|check|see)(?= where| what| which| whether| if))[,!]? +",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(r"(?:,? (?:please|for me|thanks|thank you|now|right now))+$", re.IGNORECASE)

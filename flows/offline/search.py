@@ -12,20 +12,20 @@ from .request import WORD, Request
 _TARGET = r"(?P<target>\S.*?)"
 _SHOWN = r"(?:mentioned|used|defined|declared|called|referenced|imported|found|set|raised|written)"
 _SHOWS = r"(?:occurs?|appears?|shows? up|comes? up|gets? (?:used|called))"
+_USE = r"(?:use|mention|call|reference|import|set|contain|define)"
 _ITEMS = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appearances?|calls?|lines?|places?|files?)"
 
 SEARCH = (
     rf"(?P<vague>find|locate|look for|show(?: me)?(?= (?:all|every|each) )) {_TARGET}{SCOPE}",
     rf"(?:search(?: for)?|grep(?: for)?|rg|find (?:the )?(?:text|string|word|phrase)) {_TARGET}{SCOPE}",
-    rf"(?:search|look|grep)(?: in| through| inside)? (?P<where>{PLACE}) for {_TARGET}",
+    rf"(?:search|look|grep)(?: in| through| inside)? (?P<existing>{PLACE}) for {_TARGET}",
     rf"(?:grep|rg) {_TARGET} (?P<existing>{WORD})",
     rf"(?:find|search for|list|show(?: me)?)(?: all| every)?(?: of)?(?: the)? {_ITEMS} "
     rf"(?:of|to|with|containing|mentioning|using|that (?:contain|mention|use|have)) {_TARGET}{SCOPE}",
     rf"where (?:is|are|was|were) {_TARGET} (?:being )?{_SHOWN}{SCOPE}",
     rf"(?:(?:find(?: out)?|show(?: me)?|see|locate) )?where {_TARGET} (?:is|are|gets?) (?:being )?{_SHOWN}{SCOPE}",
-    rf"where (?:do|does|did) {_TARGET} {_SHOWS}{SCOPE}",
-    rf"where (?:do|does) (?:we|i|it|they|the code|anything|anyone) "
-    rf"(?:use|mention|call|reference|import|set) {_TARGET}{SCOPE}",
+    rf"where (?:(?:do|does|did) )?{_TARGET} {_SHOWS}{SCOPE}",
+    rf"where (?:do|does) (?:we|i|it|they|the code|anything|anyone) {_USE} {_TARGET}{SCOPE}",
     rf"where (?:can|could|do) (?:i|we|you) (?:find|see) {_TARGET}{SCOPE}",
     rf"(?P<vague>where(?: is|'s| are)) {_TARGET}{SCOPE}",
     rf"(?:in )?(?:which|what) (?:files?|lines?|places?)(?: {IN})? (?:is|are|does|do) {_TARGET} (?:{_SHOWN}|{_SHOWS})",
@@ -33,6 +33,9 @@ SEARCH = (
     rf"(?:mentions?|contains?|uses?|references?|includes?|calls?|imports?|has|have) {_TARGET}{SCOPE}",
     rf"(?:who|what) (?:uses|mentions|calls|references|imports) {_TARGET}{SCOPE}",
     rf"(?:is|are) {_TARGET} {_SHOWN}{SCOPE}",
+    rf"(?:does|do) (?:anything|anyone|any files?|something|we) {_USE} {_TARGET}{SCOPE}",
+    rf"(?:(?:is|are) there )?(?:a|an|any|some) {_ITEMS} (?:of|to|with|containing) {_TARGET}{SCOPE}",
+    rf"(?P<vague>(?:(?:is|are) there )?(?:a|an|any|some)) {_TARGET}{SCOPE}",
 )
 
 _LEADING = re.compile(

@@ -23,8 +23,10 @@ _LINES = (
 SHOW = (
     rf"{_VERB} (?P<file>{WORD}?):(?P<first>\d+)(?:-(?P<last>\d+))?",
     rf"{_VERB} {_FILE}(?: from)? lines? (?P<first>\d+) (?P<onward>on|onwards?|to (?:the )?end)",
-    rf"{_VERB} {_FILE} (?P<onward>from) line (?P<first>\d+)",
-    rf"{_VERB} {_FILE},?(?: from| at| on)? {_LINES}",
+    rf"{_VERB} {_FILE} (?P<onward>(?:starting |beginning )?(?:from|at|with)) line (?P<first>\d+)",
+    rf"{_VERB} {_FILE},?(?: from| on)? {_LINES}",
+    rf"{_KNOWN},? {_LINES}",
+    rf"(?P<head>head)(?: -(?:n ?)?(?P<count>\d+))? {_FILE}",
     rf"{_VERB} {_LINES} (?:of|in|from) {_FILE}",
     rf"what(?:'s| is| are| do| does)?(?: on| at| in)? {_LINES} (?:of|in|from) {_FILE}(?: say| contain| hold)?",
     rf"{_VERB}(?: the)?(?: (?:whole |full |entire )?(?:contents?|text|source|code) of)? {_FILE}",
@@ -41,8 +43,8 @@ def show_file(request: Request, named: Mapping[str, str | None]) -> dict[str, An
     if path is None:
         return None
     first, last, count = (int(value) if (value := named.get(key)) else None for key in ("first", "last", "count"))
-    if count is not None:
-        first, last = 1, count
+    if count is not None or named.get("head"):
+        first, last = 1, count or 10
     if first is None:
         return {"path": path}
     if named.get("onward"):
