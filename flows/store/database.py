@@ -22,9 +22,9 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self.name = "in memory" if path is None else str(path)
-        self.identity = f"memory:{id(self)}" if path is None else os.path.realpath(path)
         self._lock = threading.RLock()
         with self._explained():
+            self.identity = f"memory:{id(self)}" if path is None else os.path.realpath(path)
             if path is not None:
                 _create_private(path)
             self._connection = sqlite3.connect(

@@ -8,6 +8,11 @@ from turngraph.flows.store import Store
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def store_path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "turns.db"
 

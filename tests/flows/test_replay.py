@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
 from turngraph.flows.replay import replay
+from turngraph.flows.runner import run_turn
+from turngraph.flows.sinks import MemorySink
 from turngraph.flows.store import Store
 from turngraph.nodes.deps import Visit
 from turngraph.nodes.errors import UnknownSession
@@ -24,7 +29,8 @@ from turngraph.nodes.events import (
 )
 from turngraph.nodes.outcome import Outcome
 from turngraph.nodes.slots import CallStatus, Slot
-from turngraph.tools.effects import Effect
+from turngraph.tools.effects import Effect, declare
+from turngraph.tools.policy import ReadOnly
 
 from .stored import answered, filled, head, outcome_of, said, seal_all, whole_turn
 
@@ -144,6 +150,25 @@ def test_rows_that_cannot_be_decoded_are_counted(store: Store, store_path: Path)
     ]
 
 
+def test_a_result_is_not_shown_with_the_arguments_of_another_reply(store: Store, store_path: Path) -> None:
+    session = store.create_session("/work")
+    with store.begin_turn(head(session)) as log:
+        log.message(ModelResponse(parts=[WRITE]))
+        log.result(1, filled(0, WRITE))
+        row = log.message(ModelResponse(parts=[READ]))
+        log.result(2, filled(0, READ))
+    with closing(sqlite3.connect(store_path)) as connection:
+        connection.execute("DROP TRIGGER log_never_updated")
+        connection.execute("UPDATE log SET body = '{}' WHERE id = ?", (row,))
+        connection.commit()
+    shown = [event for event in replay(store, session) if isinstance(event, ToolCalled | ToolFinished)]
+    assert [(event.name, event.args) for event in shown] == [
+        ("write", {"path": "b"}),
+        ("write", {"path": "b"}),
+        ("read", {}),
+    ]
+
+
 def test_a_long_result_is_cut_and_the_cut_is_said(store: Store) -> None:
     session = store.create_session("/work")
     with store.begin_turn(head(session)) as log:
@@ -167,3 +192,44 @@ def test_arguments_that_do_not_parse_are_shown_as_they_are_live(store: Store, ar
 def test_an_unknown_session_is_said_at_once(store: Store) -> None:
     with pytest.raises(UnknownSession):
         replay(store, "0123456789ab")
+
+
+async def _reply(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+    """A model that calls two tools, then one by text, and then answers."""
+    match sum(isinstance(message, ModelResponse) for message in messages):
+        case 0:
+            yield "I "
+            yield "look."
+            yield {
+                0: DeltaToolCall("look", '{"path": "a"}', tool_call_id="c1"),
+                1: DeltaToolCall("write", '{"path": "b"}', tool_call_id="c2"),
+                2: DeltaToolCall("nothing", "{}", tool_call_id="c3"),
+            }
+        case 1:
+            yield '<tool_call>{"name": "look", "arguments": {"path": "z"}}</tool_call>'
+        case _:
+            yield "Done."
+
+
+def look(path: str) -> str:
+    return f"{path} is empty"
+
+
+def write(path: str) -> str:
+    return f"{path} is written"
+
+
+@pytest.mark.anyio
+async def test_a_replay_is_what_a_real_turn_showed(store: Store) -> None:
+    tools: FunctionToolset[Any] = FunctionToolset()
+    tools.add_function(look, metadata=declare(Effect.READ_ONLY))
+    tools.add_function(write, metadata=declare(Effect.WRITE))
+    session = store.create_session("/work")
+    shown, model = MemorySink(), FunctionModel(stream_function=_reply)
+    await run_turn("hello", model=model, toolsets=[tools], sink=shown, store=store, session=session, policy=ReadOnly())
+    replayed = list(replay(store, session))
+    kinds = (TurnStarted, ToolCalled, ToolFinished, TurnEnded)
+    calls = [event for event in replayed if isinstance(event, kinds)]
+    assert len(calls) == 10
+    assert sorted(calls, key=repr) == sorted((e for e in shown.events if isinstance(e, kinds)), key=repr)
+    assert [event.text for event in replayed if isinstance(event, TextDelta)] == ["I look.", "Done."]

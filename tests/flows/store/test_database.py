@@ -104,6 +104,11 @@ def test_a_file_that_is_no_store_is_refused_untouched(
     assert before is None or store_path.read_bytes() == before
 
 
+def test_a_path_that_no_file_system_takes(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no plain text"):
+        Store.open(tmp_path / "a\0b" / "turns.db")
+
+
 READ_ONLY = """
 import os
 os.chmod(sys.argv[1], 0o444)

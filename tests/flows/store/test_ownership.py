@@ -57,6 +57,17 @@ def test_a_running_turn_of_this_process_keeps_its_session(store: Store, store_pa
     assert store.journal("one")[-1].kind == "release"
 
 
+def test_a_store_by_another_name_is_the_same_store(store: Store, store_path: Path, tmp_path: Path) -> None:
+    session = store.create_session("/work")
+    (tmp_path / "alias").symlink_to(store_path.parent)
+    with (
+        store.begin_turn(head(session, "one")),
+        Store.open(tmp_path / "alias" / store_path.name) as alias,
+        pytest.raises(SessionBusy),
+    ):
+        alias.begin_turn(head(session, "two"))
+
+
 def test_an_end_and_a_forgotten_writer_free_the_session(store: Store) -> None:
     session = store.create_session("/work")
     first = head(session, "one")
