@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pydantic_ai.messages import BinaryContent, ToolReturn, ToolReturnPart, is_multi_modal_content
-from pydantic_core import to_jsonable_python
+from pydantic_ai.messages import (
+    BinaryContent,
+    ToolReturn,
+    ToolReturnPart,
+    is_multi_modal_content,
+    tool_return_content_ta,
+)
+from pydantic_core import to_json, to_jsonable_python
 
 from .deps import TurnDeps
 from .events import ToolFinished
@@ -15,6 +22,9 @@ from .slots import CallStatus, Slot
 from .state import TurnState
 
 LONGEST_SHOWN_RESULT = 50_000
+DEEPEST_RESULT = 100
+LONGEST_INTEGER = 4_000
+"""In bits: Python itself reads no more than 4,300 decimal digits."""
 
 
 async def settle(
@@ -55,27 +65,67 @@ def unwrap(result: Any) -> tuple[Any, list[str]]:
         extra = [returned.content] if isinstance(returned.content, str) else list(returned.content)
         content = [content, *extra]
     metadata: Any = returned.metadata
-    edited: Any = cast(dict[str, Any], metadata).get("edited", []) if isinstance(metadata, dict) else []
-    return storable(content), [str(path) for path in edited]
+    edited: Any = cast(dict[str, Any], metadata).get("edited") if isinstance(metadata, dict) else None
+    paths = cast(Sequence[Any], edited) if isinstance(edited, list | tuple) else ()
+    return storable(content), [encodable(str(path)) for path in paths]
 
 
 def storable(content: Any) -> Any:
-    """The content in a form that JSON holds and gives back equal; files stay files."""
+    """The content in a form that JSON holds and gives back equal; files stay files.
+
+    What JSON has no form for becomes text; so does a content as a whole that nests deeper than JSON readers follow.
+    """
+    try:
+        return _plain(content, 0)
+    except RecursionError:
+        return _as_text(content)
+
+
+def _plain(content: Any, depth: int) -> Any:
+    if depth > DEEPEST_RESULT:
+        raise RecursionError
     if content is None or isinstance(content, bool | int | float):
-        return content
+        return _number(content)
     if isinstance(content, str):
         return encodable(content)
     if isinstance(content, bytes | bytearray):
         return BinaryContent(bytes(content), media_type="application/octet-stream")
     if is_multi_modal_content(content):
-        return content
+        return BinaryContent.narrow_type(content) if isinstance(content, BinaryContent) else content
     if isinstance(content, Mapping):
-        items = cast(Mapping[Any, Any], content)
-        return {encodable(str(key)): storable(value) for key, value in items.items()}
+        return _mapping(cast(Mapping[Any, Any], content), depth)
     if isinstance(content, Sequence):
-        return [storable(item) for item in cast(Sequence[Any], content)]
-    plain = to_jsonable_python(content, fallback=repr, bytes_mode="base64")
-    return storable(plain) if plain is not content else repr(content)
+        return [_plain(item, depth + 1) for item in cast(Sequence[Any], content)]
+    try:
+        plain = to_jsonable_python(content, fallback=_as_text, bytes_mode="base64")
+    except (ValueError, TypeError):
+        return _as_text(content)
+    return _plain(plain, depth + 1) if plain is not content else _as_text(content)
+
+
+def _number(number: float | None) -> Any:
+    """A number as it is, or as text where JSON has none such or its readers refuse it for its length."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return repr(float(number))
+    if isinstance(number, int) and number.bit_length() > LONGEST_INTEGER:
+        return hex(number)
+    return number
+
+
+def _mapping(items: Mapping[Any, Any], depth: int) -> Any:
+    plain = {encodable(str(key)): _plain(value, depth + 1) for key, value in items.items()}
+    if len(plain) < len(items):  # two keys read alike
+        return [[_plain(key, depth + 2), _plain(value, depth + 2)] for key, value in items.items()]
+    if "kind" in plain and is_multi_modal_content(tool_return_content_ta.validate_python(plain)):
+        return to_json(plain).decode()  # data that would come back as a file, and be fetched
+    return plain
+
+
+def _as_text(content: Any) -> str:
+    try:
+        return encodable(repr(content))
+    except Exception:  # a foreign class may raise anything here
+        return object.__repr__(content)
 
 
 def shown_result(slot: Slot) -> tuple[str, int]:
