@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from typing import cast
 
-from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart, repair_messages
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
@@ -23,7 +22,8 @@ class ModelPort:
     """One model for one turn.
 
     A provider needs its history in a prepared shape, and preparing costs time that grows with what is prepared. So
-    each message is prepared once: what was loaded at the first request, and then only what was added since.
+    each message is prepared once: what was loaded at the first request, and then only what was added since. The
+    model is called itself, not by pydantic-ai's `direct` functions, which read the whole history at each request.
     """
 
     def __init__(self, model: Model, *, instructions: str = "", max_tokens: int | None = None) -> None:
@@ -46,9 +46,7 @@ class ModelPort:
         wire = self._wire(messages, parameters)
         if guidance is not None:
             wire = with_guidance(wire, guidance)
-        return model_request_stream(
-            self.model, wire, model_settings=self._settings, model_request_parameters=parameters
-        )
+        return self.model.request_stream(wire, self._settings, parameters)
 
     def _wire(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
         if len(messages) > self._seen:
