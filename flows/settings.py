@@ -54,12 +54,18 @@ def load_settings(overrides: Mapping[str, object] | None = None, environ: Mappin
     the settings file's folder, or from the working directory when it comes from a variable or a flag.
 
     Raises:
-        UsageError: a setting that does not exist or a value it cannot have, naming where it stands.
+        UsageError: a setting that does not exist or a value it cannot have, naming where it stands; or a server
+            without the name of a model.
     """
     values = _from_file(environ)
     values |= _from_environment(environ)
     values |= _from_flags(overrides or {})
     values["base_url"] = values.get("base_url") or None
+    if values["base_url"] and "model" not in values:
+        raise UsageError(
+            f"the base URL {values['base_url'].rpartition('@')[2]} names a server, and none of its models is named; "
+            f"add --model NAME or set {_PREFIX}MODEL"
+        )
     return Settings(**values)
 
 

@@ -31,7 +31,7 @@ from .request import Request
 from .rules import RULES, route
 
 NAME = "offline"
-_CONFIGURE = "name one with --model provider:name or TURNGRAPH_MODEL, or a server with --base-url"
+_CONFIGURE = "with --model provider:name or TURNGRAPH_MODEL, or --base-url URL --model NAME for a server of your own"
 
 
 def offline_model(root: Path | None = None) -> Model:
@@ -158,13 +158,13 @@ def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
         kinds = "; ".join(f"{rule.kind} ({rule.example})" for rule in RULES)
         raise UsageError(
             f"no language model is configured, and the offline router has no rule for this request: it can {kinds}; "
-            f"for anything else configure a model: {_CONFIGURE}"
+            f"for anything else configure a model {_CONFIGURE}"
         )
     rule, arguments = routed
     if rule.tool not in offered:
         raise UsageError(
             f"the offline router needs the tool {rule.tool} to {rule.kind}, and it is not offered; offer it, or "
-            f"configure a model: {_CONFIGURE}"
+            f"configure a model {_CONFIGURE}"
         )
     return ToolCallPart(rule.tool, arguments)
 

@@ -166,6 +166,12 @@ def test_a_mistake_is_told_even_where_a_stronger_layer_would_hide_it(config: Pat
     assert "policy cannot be 'never'" in mistake(environ, policy="auto")
 
 
+def test_a_server_without_a_models_name_is_no_silent_fall_back_to_offline(config: Path, environ: dict[str, str]):
+    write(config, "")
+    assert "add --model NAME" in mistake(environ, base_url="http://localhost:8080/v1")
+    assert load_settings({"base_url": "http://h/v1", "model": "offline"}, environ).model == "offline"
+
+
 def test_a_named_file_must_exist_and_be_readable(config: Path, environ: dict[str, str]):
     assert "does not exist" in mistake(environ)
     config.mkdir(parents=True)
