@@ -15,7 +15,7 @@ pytestmark = pytest.mark.end_to_end
     [
         (("--policy", "yolo"), ("policy", "yolo")),
         (("--max-iterations", "0"), ("max-iterations",)),
-        (("--max-iterations", "many"), ("max-iterations", "many")),
+        (("--max-iterations", "many"), ("--max-iterations", "many")),
         (("--cwd", "/no/such/place"), ("/no/such/place",)),
         (("--model", "nosuch:thing", "--base-url", ""), ("nosuch",)),
         (("--model", "anthropic:claude", "--base-url", "http://127.0.0.1:9"), ("anthropic", "base")),

@@ -39,9 +39,7 @@ def test_one_empty_reply_then_a_good_one(bench: Workbench, server: ScriptedServe
 
 def test_only_thinking_is_no_answer(bench: Workbench, server: ScriptedServer) -> None:
     """An earlier remark is never taken for the answer (T2-03, T2-04)."""
-    server.add(
-        calls(call("list_dir"), text="Let me check."), think("hm"), think("hm, hm"), say("Three files.")
-    )
+    server.add(calls(call("list_dir"), text="Let me check."), think("hm"), think("hm, hm"), say("Three files."))
     good = bench.turn("how many files?", server)
     assert (good.code, good.document["answer"]) == (0, "Three files.")
     assert server.last.roles[:3] == ["user", "assistant", "tool"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..scripted.harness import Workbench, finish, outline, wait_for
+from ..scripted.harness import PATIENCE, Workbench, finish, outline, wait_for
 from ..scripted.replies import Hang, call, calls, say
 from ..scripted.server import ScriptedServer
 
@@ -26,13 +26,11 @@ SLEEP = call("bash", command="echo $$ > pid; echo started; sleep 300; touch neve
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
     ids=["SIGINT", "SIGTERM"],
 )
-def test_in_the_stream(
-    bench: Workbench, server: ScriptedServer, number: int, code: int, outcome: str
-) -> None:
+def test_in_the_stream(bench: Workbench, server: ScriptedServer, number: int, code: int, outcome: str) -> None:
     """The finished iteration stays; what had arrived of the other is dropped (T1-05, T9-13)."""
     server.add(calls(call("list_dir")), HALF)
     with bench.start(*bench.command("work", server)) as process:
-        assert server.hanging.wait(30)
+        assert server.hanging.wait(PATIENCE)
         process.send_signal(number)
         done = finish(process)
     document = done.document
@@ -52,9 +50,7 @@ def test_in_the_stream(
 def test_in_a_tool(bench: Workbench, server: ScriptedServer) -> None:
     """The child is gone, its outcome is said to be unknown, and what never started is said so too (T1-04)."""
     bench.write("a.txt", "one\n")
-    server.add(
-        calls(call("read_file", path="a.txt"), SLEEP, call("bash", command="touch second"), text="I sleep.")
-    )
+    server.add(calls(call("read_file", path="a.txt"), SLEEP, call("bash", command="touch second"), text="I sleep."))
     with bench.start(*bench.command("work", server)) as process, sleeping(bench.workspace) as child:
         process.send_signal(signal.SIGINT)
         done = finish(process)
@@ -83,7 +79,7 @@ def test_in_a_tool(bench: Workbench, server: ScriptedServer) -> None:
 def test_a_second_ctrl_c_does_not_hurry_the_end(bench: Workbench, server: ScriptedServer) -> None:
     server.add(HALF)
     with bench.start(*bench.command("work", server)) as process:
-        assert server.hanging.wait(30)
+        assert server.hanging.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         done = finish(process)

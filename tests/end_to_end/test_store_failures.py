@@ -51,6 +51,8 @@ def test_an_unusable_store(bench: Workbench, server: ScriptedServer, spoil: Call
 def test_a_newer_store_and_a_damaged_one(bench: Workbench, server: ScriptedServer) -> None:
     server.add(say("Hello."))
     bench.turn("hi", server)
+    assert bench.store_path.stat().st_mode & 0o777 == 0o600
+    assert bench.store_path.parent.stat().st_mode & 0o777 == 0o700
     with closing(sqlite3.connect(bench.store_path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         connection.execute("PRAGMA user_version = 7777")
@@ -84,13 +86,6 @@ def test_a_full_disk_in_the_middle(bench: Workbench, server: ScriptedServer) -> 
     ]
     server.add(say("Room again."))
     assert bench.turn("go on", server, "--continue").code == 0
-
-
-def test_the_store_is_for_its_owner_alone(bench: Workbench, server: ScriptedServer) -> None:
-    server.add(say("Hello."))
-    bench.turn("hi", server)
-    assert bench.store_path.stat().st_mode & 0o777 == 0o600
-    assert bench.store_path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def assert_store_error(bench: Workbench, server: ScriptedServer, *args: str) -> str:

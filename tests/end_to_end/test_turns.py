@@ -6,7 +6,7 @@ import pytest
 
 from ..scripted.harness import Workbench, outline
 from ..scripted.replies import Call, call, calls, say
-from ..scripted.server import ScriptedServer
+from ..scripted.server import Request, ScriptedServer
 
 pytestmark = pytest.mark.end_to_end
 
@@ -19,8 +19,10 @@ DONE = ["persist"]
 
 def test_text_only_and_then_a_second_turn(bench: Workbench, server: ScriptedServer) -> None:
     server.add(say("Hello there."), say("Hello again."))
-    first = bench.turn("hi", server)
+    first = bench.turn("hi", server, "--max-tokens", "321")
     assert first.code == 0, first.stderr
+    assert_well_asked(server.last)
+    assert server.last.prompts[0].endswith("hi")
     document = first.document
     assert document["schema"] == "turngraph.turn/1"
     assert (document["outcome"], document["exit_code"], document["error"]) == ("completed", 0, None)
@@ -46,17 +48,15 @@ def test_text_only_and_then_a_second_turn(bench: Workbench, server: ScriptedServ
     assert server.last.roles == ["user"]
 
 
-def test_the_request_is_streamed_and_offers_every_tool(bench: Workbench, server: ScriptedServer) -> None:
-    server.add(say("Hello."))
-    assert bench.turn("hi", server, "--max-tokens", "321").code == 0
-    body = server.last.body
+def assert_well_asked(request: Request) -> None:
+    """A streamed request with instructions, every tool, and the answer's limit."""
+    body = request.body
     assert body["stream"] is True
     assert body["stream_options"]["include_usage"] is True
     assert body["model"] == "scripted"
     assert 321 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-    assert server.last.tools >= TOOLS
+    assert request.tools >= TOOLS
     assert body["messages"][0]["role"] == "system"
-    assert server.last.prompts[0].endswith("hi")
 
 
 def test_one_read_only_call(bench: Workbench, server: ScriptedServer) -> None:

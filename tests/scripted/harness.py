@@ -29,7 +29,7 @@ from turngraph.nodes.history.stamp import unstamp
 
 from .server import ScriptedServer
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds that a process may take before a test gives it up."""
 
 
@@ -75,15 +75,16 @@ class Workbench:
         *args: str,
         wrapper: Sequence[str] = (),
         env: dict[str, str] | None = None,
-        stdin: int | None = None,
-        stdout: int | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
     ) -> Generator[subprocess.Popen[str]]:
         """Start `turngraph ARGS`; whatever is left of it at the end of the block is killed."""
         process = subprocess.Popen(
             [*wrapper, sys.executable, "-m", "turngraph", *args],
-            stdin=subprocess.DEVNULL if stdin is None else stdin,
-            stdout=subprocess.PIPE if stdout is None else stdout,
-            stderr=subprocess.PIPE,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
             encoding="utf-8",
             errors="backslashreplace",
             env={**self._environment(), **(env or {})},
@@ -104,7 +105,7 @@ class Workbench:
         wrapper: Sequence[str] = (),
         env: dict[str, str] | None = None,
     ) -> Finished:
-        given = None if stdin is None else subprocess.PIPE
+        given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
         with self.start(*args, wrapper=wrapper, env=env, stdin=given) as process:
             return finish(process, stdin)
 
@@ -172,10 +173,10 @@ def _line(part: ModelRequestPart | ModelResponsePart) -> str:
 
 def finish(process: subprocess.Popen[str], stdin: str | None = None) -> Finished:
     """Wait for a process and collect what it left; a traceback fails whatever the test is about."""
-    stdout, stderr = process.communicate(stdin, timeout=PATIENCE)
+    stdout, stderr = (text or "" for text in process.communicate(stdin, timeout=PATIENCE))
     for sign in ("Traceback", "Exception ignored", "never awaited", "never retrieved"):
         assert sign not in stderr, stderr
-    return Finished(process.returncode, stdout or "", stderr)
+    return Finished(process.returncode, stdout, stderr)
 
 
 def wait_for(happened: Callable[[], object], what: str) -> None:

@@ -35,9 +35,7 @@ class Status:
     """An HTTP error. With `retry` false the answer asks the client not to try again."""
 
     code: int
-    body: Json = field(
-        default_factory=lambda: {"error": {"message": "scripted failure", "type": "server_error"}}
-    )
+    body: Json = field(default_factory=lambda: {"error": {"message": "scripted failure", "type": "server_error"}})
     retry: bool = False
 
 
@@ -122,9 +120,7 @@ def frames(reply: Reply, *, model: str, number: int, include_usage: bool) -> Ite
         yield chunk({"content": piece})
     for index, one in enumerate(reply.calls):
         function: Json = {"name": one.name, "arguments": ""}
-        yield chunk(
-            {"tool_calls": [{"index": index, "id": one.id, "type": "function", "function": function}]}
-        )
+        yield chunk({"tool_calls": [{"index": index, "id": one.id, "type": "function", "function": function}]})
         for piece in pieces(one.arguments):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield chunk({}, reply.finish)

@@ -41,9 +41,7 @@ class Request:
     @property
     def roles(self) -> list[str]:
         """Who speaks, in order, after the instructions."""
-        return [
-            message["role"] for message in self.messages if message["role"] not in ("system", "developer")
-        ]
+        return [message["role"] for message in self.messages if message["role"] not in ("system", "developer")]
 
     @property
     def results(self) -> list[str]:
@@ -129,17 +127,13 @@ class ScriptedServer:
                 await self._reply(stream, request, reply, stop_after=after)
                 await stream.aclose()
 
-    async def _reply(
-        self, stream: SocketStream, request: Request, reply: Reply, stop_after: int | None = None
-    ) -> None:
+    async def _reply(self, stream: SocketStream, request: Request, reply: Reply, stop_after: int | None = None) -> None:
         number, model = len(self.requests), str(request.body.get("model"))
         reply = identify(reply, number)
         if not request.body.get("stream") and stop_after is None:
             await _send(stream, 200, completion(reply, model=model, number=number))
             return
-        await stream.send(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        )
+        await stream.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         include_usage = "include_usage" in str(request.body.get("stream_options"))
         sent = frames(reply, model=model, number=number, include_usage=include_usage)
         for position, frame in enumerate(sent):
@@ -164,9 +158,7 @@ async def _read(reader: BufferedByteReceiveStream) -> Request:
     return Request(path=head[0].split(" ")[1], headers=headers, body=json.loads(body or b"{}"))
 
 
-async def _send(
-    stream: SocketStream, code: int, body: Json | str, extra: dict[str, str] | None = None
-) -> None:
+async def _send(stream: SocketStream, code: int, body: Json | str, extra: dict[str, str] | None = None) -> None:
     payload = (body if isinstance(body, str) else json.dumps(body)).encode()
     headers = {"content-type": "application/json", "content-length": str(len(payload)), **(extra or {})}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -70,9 +70,7 @@ def test_a_reply_that_is_not_streamed(server: ScriptedServer, client: openai.Ope
     server.add(calls(call("grep", pattern="x"), text="I look."), think("only thoughts"))
     first = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}]).choices[0]
     assert (first.message.content, first.finish_reason) == ("I look.", "tool_calls")
-    second = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}]).choices[
-        0
-    ]
+    second = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}]).choices[0]
     assert second.message.content is None
 
 
@@ -93,9 +91,7 @@ def test_a_request_after_the_end_is_refused(server: ScriptedServer, client: open
 
 
 def test_faults(server: ScriptedServer, client: openai.OpenAI) -> None:
-    server.add(
-        Status(500), Drop(say("abc"), after=2), Garbage('data: {"error": {"message": "overloaded"}}\n\n')
-    )
+    server.add(Status(500), Drop(say("abc"), after=2), Garbage('data: {"error": {"message": "overloaded"}}\n\n'))
     with pytest.raises(openai.InternalServerError):
         streamed(client)
     with pytest.raises(openai.APIConnectionError):
