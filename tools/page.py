@@ -10,6 +10,8 @@ from typing import BinaryIO
 
 from pydantic_ai.exceptions import ToolFailed
 
+from .wording import count
+
 LINE_CHARACTERS = 2_000
 PAGE_CHARACTERS = 100_000
 COUNTED_BYTES = 256 * 1024 * 1024
@@ -69,7 +71,7 @@ def read_page(file: BinaryIO, name: str, offset: int, limit: int, column: int) -
     page = Page(first=offset)
     lines = _fill(page, file, limit, column)
     if not page.lines and offset > 1:
-        raise ToolFailed(f"{name} has {skipped:,} lines, there is no line {offset:,}; give a smaller offset.")
+        raise ToolFailed(f"{name} has {count(skipped, 'line')}, there is no line {offset:,}; give a smaller offset.")
     rest, page.counted = _count_lines(file)
     page.total = skipped + len(lines) + rest
     page.traits = _traits(bom, lines)

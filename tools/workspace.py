@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass, field
@@ -57,11 +58,12 @@ class Workspace:
             real = (self.root / given).resolve()
         except UnicodeEncodeError:
             raise ToolFailed(f"{path!r} holds characters that no file name can hold; correct the path.") from None
-        except (OSError, RuntimeError) as error:
-            raise ToolFailed(f"{path!r} cannot be resolved: {_why(error)}; give another path.") from error
+        except RuntimeError as error:
+            raise ToolFailed(f"{path!r} cannot be resolved: {error}; give another path.") from None
         if not real.is_relative_to(self.root):
             leads = f" (it leads to {real})" if real != self.root / given else ""
             raise ToolFailed(f"{path!r} is outside the workspace {self.root}{leads}; only paths inside it can be used.")
+        _reach(real, self.display(real))
         return real
 
     def directory(self, path: str) -> Path:
@@ -127,5 +129,15 @@ def printable(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)
 
 
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+def _reach(real: Path, name: str) -> None:
+    """Look at a path once, so that what the system says about the path itself becomes a refusal."""
+    try:
+        loops = real.is_symlink()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP):
+            raise
+        raise ToolFailed(f"{name[:200]} cannot be reached: {error.strerror}; give another path.") from None
+    if loops:
+        raise ToolFailed(f"{name} is a symlink that leads nowhere but to itself; give another path.")

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic_ai.exceptions import ToolFailed
+from turngraph.tools import bash
+from turngraph.tools.progress import reporting
+from turngraph.tools.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def output(workspace: Workspace, command: str, timeout: int = 20) -> str:  # noqa: ASYNC109
+    return (await bash.tool(workspace)(command, timeout)).split("\n", 1)[1]
+
+
+def alive(marker: str) -> list[str]:
+    """Command lines of living processes that hold a marker."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if marker in line:
+                found.append(line)
+    return found
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_output_comes_merged_in_order_with_the_exit_code(workspace: Workspace) -> None:
+    text = await bash.tool(workspace)("echo out; echo err >&2; echo out2; exit 3")
+    assert text.startswith("[exit code 3; ")
+    assert text.split("\n")[1:] == ["out", "err", "out2"]
+
+
+async def test_it_runs_in_the_workspace(workspace: Workspace, root: Path) -> None:
+    assert await output(workspace, "pwd -P") == str(root)
+
+
+async def test_nothing_waits_for_a_person(workspace: Workspace) -> None:
+    """T4-09: no stdin, no terminal, no prompts."""
+    began = time.monotonic()
+    assert await output(
+        workspace, 'read -p "Password: " x; echo "[$x] $?"; (: < /dev/tty) 2>/dev/null || echo none'
+    ) == ("[] 1\nnone")
+    assert await output(workspace, 'echo "$GIT_TERMINAL_PROMPT $NO_COLOR $TERM"') == "0 1 dumb"
+    assert time.monotonic() - began < 10
+
+
+async def test_secrets_are_not_passed_on(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "gh_token", "DB_PASSWORD", "AWS_SECRET", "MY_CREDENTIALS"):
+        monkeypatch.setenv(name, "hush-hush")
+    monkeypatch.setenv("HARMLESS", "seen")
+    text = await output(workspace, "env")
+    assert "hush-hush" not in text
+    assert "HARMLESS=seen" in text
+
+
+async def test_bytes_that_are_no_text_are_shown(workspace: Workspace) -> None:
+    """T4-11."""
+    text = await output(workspace, r"printf '\xff\xfe\x00abc\xc3\xa9'")
+    assert text == "\\xff\\xfe\\x00abcé"
+    json.dumps(text).encode()
+
+
+async def test_binary_output_does_not_touch_the_next_command(workspace: Workspace) -> None:
+    """T4-12."""
+    (await output(workspace, "head -c 5000 /dev/urandom")).encode()
+    assert await output(workspace, "echo ok") == "ok"
+
+
+async def test_head_and_tail_of_a_long_output_are_kept(workspace: Workspace) -> None:
+    """T4-13: the error at the end is seen, and the exit code stands outside the cut text."""
+    text = await bash.tool(workspace)(
+        "echo start; head -c 200000 /dev/zero | tr '\\0' x; echo; echo error: failed; exit 1"
+    )
+    assert text.startswith("[exit code 1; ")
+    assert "\nstart\n" in text
+    assert text.endswith("error: failed")
+    assert "164,021 bytes of output left out" in text
+    assert len(text) < 40_000
+
+
+async def test_endless_output_is_bounded_in_memory_and_time(workspace: Workspace) -> None:
+    with pytest.raises(ToolFailed, match="bytes of output left out"):
+        await bash.tool(workspace)("yes", 1)
+
+
+async def test_escapes_are_stripped(workspace: Workspace) -> None:
+    text = await output(workspace, r"printf '\e[31mred\e[0m \e]8;;http://x\e\\link\e]8;;\a 10%%\r20%%\n'")
+    assert text == "red link 10%\n20%"
+
+
+async def test_a_command_ends_when_it_exits(workspace: Workspace) -> None:
+    """T4-10."""
+    began = time.monotonic()
+    for _ in range(50):
+        assert await output(workspace, "true") == "[no output]"
+    assert time.monotonic() - began < 30
+
+
+async def test_a_signal_is_named(workspace: Workspace) -> None:
+    assert "killed by signal SIGKILL" in await bash.tool(workspace)("kill -9 $$")
+
+
+async def test_a_timeout_says_so_and_keeps_the_output(workspace: Workspace) -> None:
+    with pytest.raises(ToolFailed, match=r"timed out after 1 s(.|\n)*partial"):
+        await bash.tool(workspace)("echo partial; sleep 60", 1)
+
+
+async def test_a_timeout_ends_every_child(workspace: Workspace) -> None:
+    """T4-05: background children do not survive."""
+    with pytest.raises(ToolFailed, match="timed out"):
+        await bash.tool(workspace)("for i in 1 2; do sleep 987651 & done; sleep 987651", 1)
+    assert alive("987651") == []
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "sleep 987652 &",
+        '(trap "" TERM; sleep 987652; sleep 987652) &',
+        "setsid sleep 987652 > /dev/null 2>&1 &",
+        "nohup sleep 987652 > /dev/null 2>&1 & disown",
+    ],
+)
+async def test_what_a_command_leaves_running_is_ended_and_said(workspace: Workspace, left: str) -> None:
+    """T4-06: neither a held pipe nor an ignored SIGTERM nor a session of its own keeps the call open."""
+    began = time.monotonic()
+    text = await bash.tool(workspace)(f"{left} sleep 0.2; echo done")
+    assert time.monotonic() - began < 8
+    assert "[exit code 0; " in text
+    assert "left running and killed: " in text
+    assert text.endswith("done")
+    assert alive("987652") == []
+
+
+async def test_cancelling_ends_the_command_before_it_returns(workspace: Workspace, root: Path) -> None:
+    """T4-19: no line is written after the cancellation has returned."""
+    with anyio.move_on_after(0.5) as scope:
+        await bash.tool(workspace)('trap "" TERM; while :; do echo line >> log; sleep 0.05; done', 60)
+    assert scope.cancelled_caught
+    size = (root / "log").stat().st_size
+    assert size > 0
+    await anyio.sleep(0.3)
+    assert (root / "log").stat().st_size == size
+
+
+async def test_progress_tells_the_last_line(workspace: Workspace) -> None:
+    told: list[str] = []
+
+    async def hear(text: str) -> None:
+        told.append(text)
+
+    with reporting(hear):
+        await bash.tool(workspace)("for i in 1 2 3; do echo step $i; sleep 0.3; done")
+    assert told == ["step 1", "step 2", "step 3"]
+
+
+async def test_a_reporter_that_fails_ends_the_command_with_its_own_error(workspace: Workspace) -> None:
+    async def fail(text: str) -> None:
+        raise RuntimeError("sink broke")
+
+    with reporting(fail), pytest.raises(RuntimeError, match="sink broke"):
+        await bash.tool(workspace)("echo x; sleep 987653", 60)
+    assert alive("987653") == []
+
+
+async def test_no_descriptor_is_left(workspace: Workspace) -> None:
+    await output(workspace, "true")
+    before = open_descriptors()
+    for _ in range(5):
+        await output(workspace, "true")
+    assert open_descriptors() == before
+
+
+async def test_a_nul_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(ToolFailed, match="NUL"):
+        await bash.tool(workspace)("echo \0")

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailedError
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.tool_manager import ToolManager
+from pydantic_ai.usage import RunUsage
+from turngraph.tools.effects import Effect, effect_of
+from turngraph.tools.toolset import workspace_toolset
+
+pytestmark = pytest.mark.anyio
+
+EFFECTS = {
+    "read_file": Effect.READ_ONLY,
+    "list_dir": Effect.READ_ONLY,
+    "glob": Effect.READ_ONLY,
+    "grep": Effect.READ_ONLY,
+    "write_file": Effect.WRITE,
+    "update_file": Effect.WRITE,
+    "bash": Effect.EXECUTE,
+}
+
+
+async def manager(root: Path) -> ToolManager[Any]:
+    context = RunContext[Any](deps=None, model=TestModel(), usage=RunUsage(), max_retries=1)
+    return await ToolManager[Any](workspace_toolset(root)).for_run_step(context)
+
+
+async def test_each_tool_declares_its_effect_and_describes_its_parameters(root: Path) -> None:
+    definitions = (await manager(root)).tool_defs
+    assert {d.name: effect_of(d) for d in definitions} == EFFECTS
+    for definition in definitions:
+        assert definition.description
+        for name, schema in definition.parameters_json_schema["properties"].items():
+            assert schema.get("description"), f"{definition.name}.{name}"
+
+
+async def test_every_tool_runs_through_the_tool_manager(root: Path) -> None:
+    tools = await manager(root)
+
+    async def call(name: str, **args: Any) -> Any:
+        return await tools.handle_call(ToolCallPart(name, args, "id"))
+
+    written = await call("write_file", path="a.py", content="x = 1\n")
+    assert written.metadata == {"edited": ["a.py"]}
+    assert "x = 1" in await call("read_file", path="a.py")
+    assert (await call("update_file", path="a.py", old="1", new="2")).metadata == {"edited": ["a.py"]}
+    assert "a.py" in await call("list_dir")
+    assert "a.py" in await call("glob", pattern="*.py")
+    assert "a.py:1: x = 2" in await call("grep", pattern="x")
+    assert "x = 2" in await call("bash", command="cat a.py")
+
+
+async def test_an_expected_failure_is_a_failed_result_and_no_retry(root: Path) -> None:
+    tools = await manager(root)
+    for _ in range(3):
+        with pytest.raises(ToolFailedError) as failed:
+            await tools.handle_call(ToolCallPart("read_file", {"path": "missing"}, "id"))
+        assert failed.value.tool_failed.outcome == "failed"
+        assert "There is no file missing" in str(failed.value)
