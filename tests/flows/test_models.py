@@ -253,3 +253,14 @@ def test_a_provider_that_speaks_otherwise_cannot_be_reached_through_a_base_url(s
 def test_no_error_repeats_a_secret(spec: str, url: str | None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "hunter2secret")
     assert "hunter2secret" not in _sentence(spec, url)
+
+
+def test_what_a_provider_itself_says_is_kept_but_not_its_secrets(monkeypatch: pytest.MonkeyPatch):
+    def refuse(spec: str) -> None:
+        raise RuntimeError(f"key hunter2secret\nis not one for {spec}")
+
+    monkeypatch.setenv("SOME_API_KEY", "hunter2secret")
+    monkeypatch.setattr("pydantic_ai.models.infer_model", refuse)
+    assert _sentence("some:model") == (
+        "the model some:model cannot be set up: key [SOME_API_KEY] is not one for some:model"
+    )
