@@ -17,7 +17,7 @@ from turngraph.flows.store import Store, database
 from turngraph.flows.store.schema import MIGRATIONS
 from turngraph.nodes.errors import StoreError
 
-from ..stored import head, outcome_of, run_python, said, seal_all, texts_of, whole_turn
+from ..stored import head, outcome_of, run_python, said, texts_of, whole_turn
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
@@ -183,8 +183,8 @@ def test_a_closed_store_is_said_to_be_closed(store_path: Path) -> None:
         store.create_session("/work")
 
 
-def statements_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, list[str]]:
-    """A store, and every statement that SQLite runs for it from now on."""
+def opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, sqlite3.Connection]:
+    """A store and its connection, to watch what SQLite does for it."""
     connections: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 
@@ -194,14 +194,13 @@ def statements_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, l
 
     with monkeypatch.context() as patched:
         patched.setattr(sqlite3, "connect", remembered)
-        store = Store.open(path)
-    ran: list[str] = []
-    connections[0].set_trace_callback(ran.append)
-    return store, ran
+        return Store.open(path), connections[0]
 
 
 def test_the_end_of_a_turn_is_synced_to_the_disk(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, ran = statements_of(store_path, monkeypatch)
+    store, connection = opened(store_path, monkeypatch)
+    ran: list[str] = []
+    connection.set_trace_callback(ran.append)
     with store:
         turn = head(store.create_session("/work"))
         log = store.begin_turn(turn)
@@ -216,21 +215,39 @@ def test_the_end_of_a_turn_is_synced_to_the_disk(store_path: Path, monkeypatch: 
         ]
 
 
-def test_no_statement_of_a_turn_reads_the_whole_log(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, ran = statements_of(store_path, monkeypatch)
+def test_a_turn_costs_the_same_however_much_is_stored(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in instructions of SQLite's virtual machine."""
+    store, connection = opened(store_path, monkeypatch)
+    steps: list[int] = []
+
+    def count() -> int:
+        steps[-1] += 1
+        return 0
+
     with store:
         session = store.create_session("/work")
-        whole_turn(store, session, "one")
-        assert store.latest_session("/work") == store.find_session(session[:4]) == session
-        with store.begin_turn(head(session, "two")) as log:
-            seal_all(log, [said("hello")])
-        store.load_messages(session)
-        statements = [statement for statement in ran if statement.startswith(("SELECT", "INSERT"))]
-    assert len(statements) > 15
-    with closing(sqlite3.connect(store_path)) as connection:
-        for statement in statements:
-            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
-            assert not [step for step in plan if step.startswith("SCAN log")], statement
+        for number in range(60):
+            connection.set_progress_handler(count, 1)
+            steps.append(0)
+            whole_turn(store, session, f"turn-{number}")
+            assert store.latest_session("/work") == store.find_session(session[:4]) == session
+            connection.set_progress_handler(None, 0)
+            for other in range(3):
+                whole_turn(store, store.create_session("/work"), f"other-{number}-{other}")
+            whole_turn(store, session, f"again-{number}")
+    assert min(steps) > 100
+    assert max(steps[30:]) < 1.1 * max(steps[1:10])
+
+
+def test_a_store_waits_for_another_that_is_just_being_created(store_path: Path) -> None:
+    Store.open(store_path).close()
+    with closing(sqlite3.connect(store_path, check_same_thread=False, isolation_level=None)) as creator:
+        creator.execute("PRAGMA journal_mode = DELETE")
+        creator.execute("BEGIN IMMEDIATE")
+        done = threading.Timer(0.2, creator.execute, ["COMMIT"])
+        done.start()
+        Store.open(store_path).close()
+        done.join()
 
 
 def test_an_empty_file_becomes_a_store_of_the_newest_version(tmp_path: Path) -> None:

@@ -126,8 +126,9 @@ class Unspeakable:
         (Unspeakable(), "Unspeakable"),
         ({"deep": Unspeakable()}, "Unspeakable"),
         ("\ud800", "\ud800"),
+        ({"raw": b"\xff\x00"}, "_wA="),
     ],
-    ids=["circle", "deep", "deeper", "digits", "unspeakable", "unspeakable inside", "surrogate"],
+    ids=["circle", "deep", "deeper", "digits", "unspeakable", "unspeakable inside", "surrogate", "bytes"],
 )
 def test_a_result_json_cannot_hold_is_kept_as_text(content: Any, stored: str) -> None:
     call = ToolCallPart("odd", {}, "c1")
