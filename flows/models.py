@@ -47,6 +47,7 @@ def create_model(spec: str, *, base_url: str | None = None, root: Path | None = 
     except ImportError as error:
         raise UsageError(_missing_package(spec, error)) from error
     except Exception as error:
+        # Without its cause: the text of a provider's own error may hold a key.
         raise UsageError(_one_sentence(spec, error, os.environ)) from None
 
 
@@ -134,7 +135,7 @@ def _check_url(base_url: str) -> None:
 def _missing_package(spec: str, error: ImportError) -> str:
     extra = re.search(r"pydantic-ai-slim\[([\w-]+)\]", str(error))
     if extra is None:
-        return f"the model {spec} needs a package that cannot be imported: {error}"
+        return f"the model {spec} needs a package that cannot be imported: {' '.join(str(error).split())}"
     return f"the model {spec} needs a missing package; run: pip install 'pydantic-ai-slim[{extra[1]}]'"
 
 

@@ -32,9 +32,16 @@ QUOTED = r'"\d+"'
 WORD = rf"(?:{QUOTED}|[^\s\"]+)"
 
 
+LONGEST = 500
+"""Characters beside quoted strings; a longer text is no request of a kind that a rule could know."""
+
+
 @dataclass(frozen=True)
 class Request:
-    """A request for matching: quoted strings are replaced by their numbers, courtesy and end marks are off."""
+    """A request for matching: quoted strings are replaced by their numbers, courtesy and end marks are off.
+
+    Its text is empty where the person wrote too much for a rule.
+    """
 
     text: str
     quoted: tuple[str, ...]
@@ -49,6 +56,8 @@ class Request:
             return f'"{len(quoted) - 1}"'
 
         text = " ".join(_QUOTES.sub(number, said.replace("’", "'")).split())
+        if len(text) > LONGEST:
+            return cls("", (), root)
         while (shorter := _CLOSING.sub("", _PUNCTUATION.sub("", _COURTESY.sub("", text)))) != text:
             text = shorter
         return cls(text, tuple(quoted), root)

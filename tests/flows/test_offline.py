@@ -213,6 +213,8 @@ NOT_UNDERSTOOD = [
     "list three ideas",
     "give me a summary of README.md",
     "search the web for pydantic",
+    "ls " + "please " * 20_000,
+    "find " + "a in " * 20_000,
 ]
 
 
@@ -236,7 +238,7 @@ async def test_requests_the_rules_were_not_tuned_to_are_mostly_answered_and_neve
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("said", NOT_UNDERSTOOD)
+@pytest.mark.parametrize("said", NOT_UNDERSTOOD, ids=lambda said: said[:40])
 async def test_what_no_rule_understands_whole_is_not_guessed(said: str, root: Path):
     with pytest.raises(UsageError) as caught:
         await reply_to(root, ModelRequest.user_text_prompt(said))

@@ -47,6 +47,7 @@ def test_guides_come_nearest_first_under_their_paths_and_not_from_above_the_repo
     ]
     assert places == sorted(places)
     assert "far above" not in prompt.text
+    assert prompt.notices == (), "what lies above the repository is none of its business"
 
 
 def test_a_worktrees_git_file_marks_its_root(repo: Path):
