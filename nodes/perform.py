@@ -22,8 +22,8 @@ from ..tools.policy import Abort, CallRequest, Refuse
 from ..tools.progress import reporting
 from .checks import problem_of
 from .deps import TurnDeps
-from .errors import TurnAborted, TurngraphError
-from .events import Notice, ToolProgress, ToolStarted
+from .errors import SinkError, TurnAborted, TurngraphError
+from .events import ApprovalAsked, Notice, ToolProgress, ToolStarted
 from .request_log import log_tool_phase
 from .results import settle, unwrap
 from .slots import CallStatus, Slot
@@ -58,7 +58,7 @@ async def perform(
             with reporting(_progress(deps, slot)):
                 content, slot.edited = unwrap(await _attempts(deps, manager, slot))
             status = CallStatus.OK
-        except TurngraphError:
+        except (SinkError, TurnAborted):
             raise
         except _Refused as refusal:
             content, status = f"Refused: {refusal}.", CallStatus.REFUSED
@@ -103,6 +103,8 @@ async def _call(deps: TurnDeps, manager: ToolManager[Any], slot: Slot) -> Any:
         return await manager.handle_call(call, approved=slot.approved)
     except ApprovalRequired:
         request = CallRequest(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect, True)
+        if deps.policy.asks(request):
+            await deps.sink.emit(ApprovalAsked(call.tool_call_id, call.tool_name, request.args))
         decision = await deps.policy.decide(request)
         if isinstance(decision, Abort):
             raise TurnAborted(f"aborted at the question about {call.tool_name}") from None
