@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelRequest
@@ -46,10 +47,16 @@ async def commit(
 
 async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
     registry = state.session.tool_registry
+    sealing = state.reply is not None and state.reply_row is not None and (registry.slots or state.task_completed)
+    if sealing:
+        _register_the_rest(state)
     for slot in registry.open:
-        status, content = _of_unfinished(slot)
-        await settle(state, deps, slot, status, content)
-    if state.reply is not None and state.reply_row is not None and (registry.slots or state.task_completed):
+        with suppress(StoreError):  # every slot is filled first; what was not written is tried again below
+            await settle(state, deps, slot, *_of_unfinished(slot))
+    for slot in registry.slots:
+        if slot.row is None:
+            slot.row = deps.log.result(state.iteration, slot)
+    if sealing and state.reply is not None and state.reply_row is not None:
         added: list[ModelMessage] = [state.reply]
         rows: list[int | Sequence[int]] = [*state.unsealed, state.reply_row]
         if registry.slots:
@@ -61,6 +68,15 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
     state.reply = state.reply_row = None
     state.session.tool_registry = ToolCallRegistry()
     state.batches = []
+
+
+def _register_the_rest(state: TurnState) -> None:
+    """Give a slot to each call that no node registered, so that it is answered too."""
+    registry = state.session.tool_registry
+    registered = {slot.call.tool_call_id for slot in registry.slots}
+    for call in state.reply.tool_calls if state.reply else ():
+        if call.tool_call_id not in registered:
+            registry.register(call)
 
 
 def _of_unfinished(slot: Slot) -> tuple[CallStatus, str]:
@@ -79,7 +95,7 @@ def _result(state: TurnState, deps: TurnDeps, outcome: Outcome, error: str | Non
         request_id=state.request.request_id,
         flow=state.flow,
         model=deps.model.name,
-        answer=state.answer,
+        answer=state.answer if state.task_completed or outcome is Outcome.NO_ANSWER else "",
         error=error,
         iterations=state.iteration,
         usage=state.usage,

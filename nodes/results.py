@@ -35,21 +35,22 @@ async def settle(
         slot.fill_with(status, cast(ToolReturnPart, result))
     else:
         slot.fill(status, result)
-    slot.row = deps.log.result(state.iteration, slot)
     state.edited_files += [path for path in slot.edited if path not in state.edited_files]
     shown, size = shown_result(slot)
-    await deps.sink.emit(
-        ToolFinished(
-            call_id=slot.call.tool_call_id,
-            name=slot.call.tool_name,
-            status=status,
-            args=slot.call.args_as_dict(),
-            result=shown,
-            size=size,
-            duration_ms=slot.duration_ms,
-            edited=tuple(slot.edited),
-        )
+    finished = ToolFinished(
+        call_id=slot.call.tool_call_id,
+        name=slot.call.tool_name,
+        status=status,
+        args=slot.call.args_as_dict(),
+        result=shown,
+        size=size,
+        duration_ms=slot.duration_ms,
+        edited=tuple(slot.edited),
     )
+    try:
+        slot.row = deps.log.result(state.iteration, slot)
+    finally:  # what cannot be written is shown all the same
+        await deps.sink.emit(finished)
 
 
 def unwrap(result: Any) -> tuple[Any, list[str]]:
