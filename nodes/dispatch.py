@@ -39,6 +39,8 @@ class Dispatch(TurnNode):
         calls = self.collect(ctx, manager)
         slots = [state.session.tool_registry.register(call) for call in calls]
         for slot in slots:
+            await self.announce(ctx, manager, slot)
+        for slot in slots:
             await self.admit(ctx, manager, slot)
         if slots:
             state.refused = state.session.tool_registry.refused
@@ -60,17 +62,19 @@ class Dispatch(TurnNode):
         if calls:
             others = [part for part in state.reply.parts if not isinstance(part, TextPart)]
             texts = [TextPart(rest)] if rest else []
-            state.reply = replace(state.reply, parts=[*others, *texts, *calls])
-            state.reply_row = ctx.deps.log.message(state.reply, replaces=state.reply_row)
-            state.task_completed = False
+            reply = replace(state.reply, parts=[*others, *texts, *calls])
+            state.reply_row = ctx.deps.log.message(reply, replaces=state.reply_row)
+            state.reply, state.task_completed, state.unusable_replies = reply, False, 0
         return calls
+
+    async def announce(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
+        call, tool = slot.call, manager.get_tool_def(slot.call.tool_name)
+        slot.effect = effect_of(tool) if tool is not None else Effect.READ_ONLY
+        await ctx.deps.sink.emit(ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect))
 
     async def admit(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
         """Leave the slot open if its call may run; fill it with what is wrong otherwise."""
         state, deps, call = ctx.state, ctx.deps, slot.call
-        tool = manager.get_tool_def(call.tool_name)
-        slot.effect = effect_of(tool) if tool is not None else Effect.READ_ONLY
-        await deps.sink.emit(ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect))
         verdict = await check(manager, call, state.reply, deps.limits.max_tokens)
         if verdict.problem is not None:
             await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)
