@@ -6,8 +6,8 @@ UTF-8 has them). They are stored as a mark and four hex digits, and become surro
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import json
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 
 _MARK = "\ufffe"  # a code point that is reserved to mean no character
+_REPLACED = "\ufffd"  # what pydantic writes, without a word, for each surrogate in a key
 _MARK_BYTES = _MARK.encode()
 _TO_ESCAPE = re.compile(f"[\ud800-\udfff{_MARK}]")
 _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
@@ -57,12 +58,11 @@ def decode(adapter: TypeAdapter[T], body: bytes) -> T:
 def _dump(adapter: TypeAdapter[T], value: T) -> str:
     try:
         text = adapter.dump_json(value, fallback=as_text, warnings=False).decode()
-        if _MARK not in text:
+        if _MARK not in text and _REPLACED not in text:
             return text
     except PydanticSerializationError:
         pass  # a lone surrogate, or what the way below cannot write either
-    tree = adapter.dump_python(value, mode="json", fallback=as_text, warnings=False)
-    return json.dumps(_map_text(tree, escape), ensure_ascii=False, separators=(",", ":"))
+    return adapter.dump_json(_map_text(value, escape), fallback=as_text, warnings=False).decode()
 
 
 def as_text(value: object) -> str:
@@ -81,7 +81,7 @@ def _restore(text: str) -> str:
 
 
 def _map_text(value: Any, change: Callable[[str], str]) -> Any:
-    """Change every string inside a tree of plain values and dataclasses; dataclasses are changed in place."""
+    """A tree of plain values and dataclasses with every string in it changed."""
     if isinstance(value, str):
         return change(value) if type(value) is str else value
     if isinstance(value, dict):
@@ -92,6 +92,8 @@ def _map_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_map_text(item, change) for item in cast(tuple[Any, ...], value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = copy.copy(value)
         for field in dataclasses.fields(value):
-            object.__setattr__(value, field.name, _map_text(getattr(value, field.name), change))
+            object.__setattr__(changed, field.name, _map_text(getattr(value, field.name), change))
+        return changed
     return value

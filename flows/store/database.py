@@ -33,6 +33,7 @@ class Database:
                 isolation_level=None,
                 check_same_thread=False,
             )
+            self._connection.text_factory = _text
         try:
             with self._explained():
                 self._prepare()
@@ -132,6 +133,10 @@ class Database:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
             raise StoreError(_explain(error, self.name)) from error
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")  # of a damaged file: what it means is checked where it is decoded
 
 
 def _create_private(path: Path) -> None:

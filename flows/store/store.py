@@ -175,8 +175,7 @@ class Store:
         owner = last.body.owner
         alive = is_open_here(self._database, turn_id) if owner == this_process() else is_alive(owner)
         if alive is None:
-            at = self._database.row("SELECT at FROM log WHERE turn = ? ORDER BY id DESC LIMIT 1", turn_id)[0]
-            alive = datetime.now(UTC) - datetime.fromisoformat(at) < FOREIGN_SILENCE
+            alive = datetime.now(UTC) - self.journal(turn_id)[-1].at < FOREIGN_SILENCE
         if alive:
             session_id = last.body.head.session_id
             raise SessionBusy(
@@ -221,10 +220,11 @@ class Store:
 def _record(row: tuple[int, str, str | None, int, str, str, bytes]) -> Record:
     row_id, session, turn, iteration, kind, at, body = row
     decoded: Body | None = None
-    if kind in ADAPTERS:
-        with suppress(ValueError):  # of a damaged row, or one of a kind that has changed
-            decoded = decode(ADAPTERS[kind], body)
-    return Record(row_id, session, turn, iteration, kind, datetime.fromisoformat(at), decoded)
+    written = datetime.fromtimestamp(0, UTC)
+    with suppress(ValueError, KeyError):  # of a damaged row, or of a kind that this version does not know
+        written = datetime.fromisoformat(at)
+        decoded = decode(ADAPTERS[kind], body)
+    return Record(row_id, session, turn, iteration, kind, written, decoded)
 
 
 def _message(item: int | tuple[int, ...], rows: dict[int, Record], at: datetime) -> ModelMessage | None:

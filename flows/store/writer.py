@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from weakref import WeakValueDictionary
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 
 from ...nodes.deps import Visit
 from ...nodes.errors import StoreError
@@ -73,7 +74,10 @@ class TurnWriter:
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         if isinstance(message, ModelResponse):
             self._calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
-        return self._append("message", MessageBody(message, replaces))
+        try:
+            return self._append("message", MessageBody(message, replaces))
+        except Unstorable:
+            return self._append("message", MessageBody(_in_text(message), replaces))
 
     def intent(self, iteration: int, slot: Slot) -> int:
         self._iteration = iteration
@@ -106,8 +110,8 @@ class TurnWriter:
         try:
             return self._append("result", body)
         except Unstorable:
-            part = replace(slot.result, content=as_text(slot.result.content), metadata=None)
-            return self._append("result", replace(body, part=part))
+            call = None if body.call is None else _call_in_text(body.call)
+            return self._append("result", replace(body, part=_result_in_text(body.part), call=call))
 
     def repair(self, description: str) -> int:
         return self._append("repair", RepairBody(description))
@@ -165,3 +169,24 @@ class TurnWriter:
         if self._ended:
             return self._database.insert(_APPEND_AFTER_END, *values)
         return self._database.insert(_APPEND, *values, self._session_id, self._row, durable=kind == "end")
+
+
+def _in_text(message: ModelMessage) -> ModelMessage:
+    """The message with text in place of all that JSON may have no form for."""
+    parts: list[Any] = []
+    for part in message.parts:
+        if isinstance(part, ToolCallPart):
+            parts.append(_call_in_text(part))
+        elif isinstance(part, ToolReturnPart):
+            parts.append(_result_in_text(part))
+        else:
+            parts.append(part)
+    return replace(message, parts=parts, metadata=None)
+
+
+def _call_in_text(call: ToolCallPart) -> ToolCallPart:
+    return call if isinstance(call.args, str | None) else replace(call, args=as_text(call.args))
+
+
+def _result_in_text(result: ToolReturnPart) -> ToolReturnPart:
+    return replace(result, content=as_text(result.content), metadata=None)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def outcome_of(turn: TurnHead, outcome: Outcome = Outcome.COMPLETED) -> TurnResu
         error=None,
         iterations=1,
         usage=RunUsage(requests=1, input_tokens=3),
-        cost=None,
+        cost=Decimal("0.0125"),
         duration_ms=5,
         edited_files=("a.txt",),
     )

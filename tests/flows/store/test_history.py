@@ -126,9 +126,20 @@ class Unspeakable:
         (Unspeakable(), "Unspeakable"),
         ({"deep": Unspeakable()}, "Unspeakable"),
         ("\ud800", "\ud800"),
+        ({"key \udcff": 1}, "key \\udcff"),
         ({"raw": b"\xff\x00"}, "_wA="),
     ],
-    ids=["circle", "deep", "deeper", "digits", "unspeakable", "unspeakable inside", "surrogate", "bytes"],
+    ids=[
+        "circle",
+        "deep",
+        "deeper",
+        "digits",
+        "unspeakable",
+        "unspeakable inside",
+        "surrogate",
+        "surrogate in a key",
+        "bytes",
+    ],
 )
 def test_a_result_json_cannot_hold_is_kept_as_text(content: Any, stored: str) -> None:
     call = ToolCallPart("odd", {}, "c1")
@@ -139,6 +150,22 @@ def test_a_result_json_cannot_hold_is_kept_as_text(content: Any, stored: str) ->
         history = store.load_messages(session)
     assert history.skipped == 0
     assert stored in str(content_of(history.messages[1]))
+
+
+def test_a_message_json_cannot_hold_is_kept_as_text(store: Store) -> None:
+    session = store.create_session("/work")
+    call = ToolCallPart("odd", {"deep": _nested(230)}, "c1")
+    with store.begin_turn(head(session)) as log:
+        log.seal(1, [log.message(ModelResponse(parts=[TextPart("odd"), call])), [log.result(1, filled(0, call))]])
+        log.result(2, filled(1, call))
+    reply, _ = store.load_messages(session).messages
+    kept = reply.parts[1]
+    assert isinstance(kept, ToolCallPart)
+    assert isinstance(kept.args, str)
+    assert "core" in kept.args
+    assert texts_of(store, session) == ["odd"]
+    bodies = [record.body for record in store.journal("turn-1")]
+    assert [body.call for body in bodies if isinstance(body, ResultBody)] == [None, kept]
 
 
 def test_only_what_is_sealed_is_loaded_in_the_order_of_its_seals(store: Store) -> None:
@@ -167,8 +194,11 @@ def test_sessions_do_not_see_each_other(store: Store) -> None:
     assert texts_of(store, other) == ["other", "done"]
 
 
+@pytest.mark.parametrize("column", ["body", "at"])
 @pytest.mark.parametrize("damage", ["no json", '{"message": {"kind": "letter"}}', "null", b"\xff\xfe"])
-def test_a_row_that_cannot_be_decoded_takes_its_seal_along(store: Store, store_path: Path, damage: str | bytes) -> None:
+def test_a_row_that_cannot_be_decoded_takes_its_seal_along(
+    store: Store, store_path: Path, damage: str | bytes, column: str
+) -> None:
     session = store.create_session("/work")
     call = ToolCallPart("read", {}, "c1")
     with store.begin_turn(head(session)) as log:
@@ -178,7 +208,7 @@ def test_a_row_that_cannot_be_decoded_takes_its_seal_along(store: Store, store_p
         seal_all(log, [said("third")], 3)
     with closing(sqlite3.connect(store_path)) as connection:
         connection.executescript("DROP TRIGGER log_never_updated")
-        connection.execute("UPDATE log SET body = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
+        connection.execute(f"UPDATE log SET {column} = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
         connection.commit()
     assert texts_of(store, session) == ["first", "third"]
     assert store.load_messages(session).skipped == 2
