@@ -132,12 +132,12 @@ def printable(name: str) -> str:
 def _reach(real: Path, name: str) -> None:
     """Look at a path once, so that what the system says about the path itself becomes a refusal."""
     try:
-        loops = real.is_symlink()
+        mode = real.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         if error.errno not in (errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP):
             raise
         raise ToolFailed(f"{name[:200]} cannot be reached: {error.strerror}; give another path.") from None
-    if loops:
+    if stat.S_ISLNK(mode):
         raise ToolFailed(f"{name} is a symlink that leads nowhere but to itself; give another path.")

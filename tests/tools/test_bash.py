@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import time
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from turngraph.tools.progress import reporting
 from turngraph.tools.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def nap() -> str:
+    """A sleep that no other process on the machine is in."""
+    return f"sleep 9{secrets.randbelow(10**8):08d}"
 
 
 async def output(workspace: Workspace, command: str, timeout: int = 20) -> str:  # noqa: ASYNC109
@@ -118,31 +125,31 @@ async def test_a_timeout_says_so_and_keeps_the_output(workspace: Workspace) -> N
         await bash.tool(workspace)("echo partial; sleep 60", 1)
 
 
-async def test_a_timeout_ends_every_child(workspace: Workspace) -> None:
+async def test_a_timeout_ends_every_child(workspace: Workspace, nap: str) -> None:
     """T4-05: background children do not survive."""
     with pytest.raises(ToolFailed, match="timed out"):
-        await bash.tool(workspace)("for i in 1 2; do sleep 987651 & done; sleep 987651", 1)
-    assert alive("987651") == []
+        await bash.tool(workspace)(f"for i in 1 2; do {nap} & done; {nap}", 1)
+    assert alive(nap) == []
 
 
 @pytest.mark.parametrize(
     "left",
     [
-        "sleep 987652 &",
-        '(trap "" TERM; sleep 987652; sleep 987652) &',
-        "setsid sleep 987652 > /dev/null 2>&1 &",
-        "nohup sleep 987652 > /dev/null 2>&1 & disown",
+        "NAP &",
+        '(trap "" TERM; NAP; NAP) &',
+        "setsid NAP > /dev/null 2>&1 &",
+        "nohup NAP > /dev/null 2>&1 & disown",
     ],
 )
-async def test_what_a_command_leaves_running_is_ended_and_said(workspace: Workspace, left: str) -> None:
+async def test_what_a_command_leaves_running_is_ended_and_said(workspace: Workspace, left: str, nap: str) -> None:
     """T4-06: neither a held pipe nor an ignored SIGTERM nor a session of its own keeps the call open."""
     began = time.monotonic()
-    text = await bash.tool(workspace)(f"{left} sleep 0.2; echo done")
+    text = await bash.tool(workspace)(f"{left.replace('NAP', nap)} sleep 0.2; echo done")
     assert time.monotonic() - began < 8
     assert "[exit code 0; " in text
     assert "left running and killed: " in text
     assert text.endswith("done")
-    assert alive("987652") == []
+    assert alive(nap) == []
 
 
 async def test_cancelling_ends_the_command_before_it_returns(workspace: Workspace, root: Path) -> None:
@@ -167,13 +174,13 @@ async def test_progress_tells_the_last_line(workspace: Workspace) -> None:
     assert told == ["step 1", "step 2", "step 3"]
 
 
-async def test_a_reporter_that_fails_ends_the_command_with_its_own_error(workspace: Workspace) -> None:
+async def test_a_reporter_that_fails_ends_the_command_with_its_own_error(workspace: Workspace, nap: str) -> None:
     async def fail(text: str) -> None:
         raise RuntimeError("sink broke")
 
     with reporting(fail), pytest.raises(RuntimeError, match="sink broke"):
-        await bash.tool(workspace)("echo x; sleep 987653", 60)
-    assert alive("987653") == []
+        await bash.tool(workspace)(f"echo x; {nap}", 60)
+    assert alive(nap) == []
 
 
 async def test_no_descriptor_is_left(workspace: Workspace) -> None:

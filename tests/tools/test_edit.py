@@ -80,6 +80,20 @@ def test_a_simple_diff_is_the_usual_one() -> None:
     assert unified("f", text, places, inserted) == "\n".join(expected)
 
 
+def test_lines_between_two_edits_of_a_hunk_are_context() -> None:
+    text = "old\nkept\nold\n"
+    places = matches(text, "old")
+    _, inserted = substitute(text, places, "new")
+    assert unified("f", text, places, inserted).split("\n")[2:] == [
+        "@@ -1,3 +1,3 @@",
+        "-old",
+        "+new",
+        " kept",
+        "-old",
+        "+new",
+    ]
+
+
 def test_a_long_diff_is_cut_and_counted() -> None:
     text = "x\n" * 1_000
     places = matches(text, "x")

@@ -44,7 +44,7 @@ def test_one_very_long_line_is_cut_with_the_rest_within_reach(workspace: Workspa
     read = read_file.tool(workspace)
     text = read("one.json")
     assert content[:2_000] in text
-    assert f"{len(content) - 2_000:,} more characters" in text
+    assert f"… [{len(content) - 2_000:,} more characters in this line: column=2001]" in text
     assert content[2_000:4_000] in read("one.json", column=2_001)
     assert shown_lines(read("one.json", column=len(content) - 4)) == [content[-5:]]
     assert f"only {len(content):,} characters" in read("one.json", column=len(content) + 1)

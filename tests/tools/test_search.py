@@ -90,6 +90,15 @@ async def test_the_rule_holds_for_every_kind_of_pattern(
     ]
 
 
+async def test_the_rule_needs_no_git_repository(workspace: Workspace, root: Path) -> None:
+    (root / ".gitignore").write_text("hidden.py\n")
+    for name in ("hidden.py", "seen.py"):
+        (root / name).write_text("needle\n")
+    assert body(await glob.tool(workspace)("*.py")) == ["seen.py"]
+    assert body(await grep.tool(workspace)("needle")) == ["seen.py:1: needle"]
+    assert body(await list_dir.tool(workspace)()) == [".gitignore", "seen.py"]
+
+
 async def test_an_absolute_pattern_inside_the_directory_works(workspace: Workspace, project: Path) -> None:
     assert body(await glob.tool(workspace)(f"{project}/src/*.py")) == ["src/a.py"]
 
