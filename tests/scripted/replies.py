@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 Json = dict[str, Any]
 
@@ -21,13 +21,18 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole reply: reasoning, then text, then calls, the finish reason, and the usage (input, output)."""
+    """A whole reply: reasoning, then text, then calls, the finish reason, and the usage (input, output).
+
+    `dialect` is how streamed calls come: as the API says, or whole, as some compatible servers send them, with the
+    `index` 0 for every call (`zero`) or without any (`none`).
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     reasoning: str = ""
     finish: str = "stop"
     usage: tuple[int, int] = (100, 10)
+    dialect: Literal["openai", "zero", "none"] = "openai"
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,23 @@ def frames(reply: Reply, *, model: str, number: int, include_usage: bool) -> Ite
     for piece in pieces(reply.text):
         yield chunk({"content": piece})
     for index, one in enumerate(reply.calls):
-        function: Json = {"name": one.name, "arguments": ""}
-        yield chunk({"tool_calls": [{"index": index, "id": one.id, "type": "function", "function": function}]})
-        for piece in pieces(one.arguments):
-            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+        for delta in _deltas(one, index, reply.dialect):
+            yield chunk({"tool_calls": [delta]})
     yield chunk({}, reply.finish)
     if include_usage:
         yield {**base, "choices": [], "usage": _usage(reply)}
+
+
+def _deltas(one: Call, index: int, dialect: str) -> Iterator[Json]:
+    head: Json = {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+    if dialect == "none":
+        yield head
+    elif dialect == "zero":
+        yield {"index": 0, **head}
+    else:
+        yield {"index": index, **head, "function": {"name": one.name, "arguments": ""}}
+        for piece in pieces(one.arguments):
+            yield {"index": index, "function": {"arguments": piece}}
 
 
 def completion(reply: Reply, *, model: str, number: int) -> Json:
