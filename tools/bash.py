@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_ai.exceptions import ToolFailed
 
+from .argument import refuse_unpassable
 from .process import Finished, run_command
 from .progress import report
 from .wording import count
@@ -44,8 +45,7 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
             command: The command line, for bash.
             timeout: After how many seconds the command is killed, 1 to 300.
         """
-        if "\0" in command:
-            raise ToolFailed("The command holds a NUL character, which no command line can; leave it out.")
+        refuse_unpassable(command, "command")
         finished = await run_command(
             [shutil.which("bash") or "/bin/sh", "-c", command],
             cwd=workspace.root,

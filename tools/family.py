@@ -28,7 +28,8 @@ def _ticks() -> int:
 class Family:
     """The processes of one command: its process group, and whoever inherited its mark in the environment.
 
-    Without /proc (as on macOS) only the group is known, and stands for one process.
+    A process that leaves the group and clears its environment is not found. Without /proc (as on macOS) only the
+    group is known, and stands for one process.
     """
 
     name: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -91,9 +92,15 @@ async def _wait(family: Family, seconds: float) -> list[int]:
 
 
 def _signal(family: Family, alive: list[int], number: signal.Signals) -> None:
-    for send, target in ((os.killpg, family.group), *((os.kill, pid) for pid in alive)):
+    """Signal the group at once, so that none forks away, and one by one those that left it."""
+    signalled = False
+    for pid in alive:
         try:
-            send(target, number)
+            if os.getpgid(pid) != family.group:
+                os.kill(pid, number)
+            elif not signalled:
+                os.killpg(family.group, number)
+                signalled = True
         except (ProcessLookupError, PermissionError):
             continue
 

@@ -21,7 +21,8 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
     async def list_dir(path: str = ".", include_ignored: bool = False) -> str:
         """List a directory: its subdirectories (ending in /) and files, sorted, dotfiles too.
 
-        What .gitignore excludes is left out and counted, .git is never shown, at most 100 entries are shown.
+        What .gitignore excludes is left out and counted; a directory it excludes can still be named in `path`. .git
+        is never shown. At most 100 entries are shown.
 
         Args:
             path: The directory, relative to the workspace.

@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 from pydantic_ai.exceptions import ToolFailed
 
+from .argument import refuse_unpassable
 from .wording import count
 from .workspace import Workspace, printable
 
@@ -82,6 +83,7 @@ async def check(directory: Path, *, pattern: str = "", glob: str | None = None) 
     Raises:
         ToolFailed: one of them is wrong; the text is rg's own.
     """
+    refuse_unpassable(pattern + (glob or ""), "pattern")
     globs = [f"--glob={glob}"] if glob else []
     probe = await run(["--no-config", "--quiet", *globs, f"--regexp={pattern}", "-"], directory)
     if probe.returncode == 2:
@@ -91,8 +93,8 @@ async def check(directory: Path, *, pattern: str = "", glob: str | None = None) 
 async def find(directory: Path, *, glob: str | None = None, include_ignored: bool = False) -> Found:
     """The files under a directory that fit a glob and that .gitignore does not hide.
 
-    A glob on rg's command line overrides .gitignore, so the files that fit and the files that are visible are
-    listed apart and compared.
+    The directory itself is searched even where .gitignore excludes it, for it was named. A glob on rg's command line
+    overrides .gitignore, so the files that fit and the files that are visible are listed apart and compared.
     """
     globs = [f"--glob={glob}"] if glob else []
     fitting = await run(["--files", "--null", *VISIBLE, "--no-ignore", *globs, *NOT_GIT], directory)

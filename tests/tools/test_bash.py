@@ -152,6 +152,14 @@ async def test_what_a_command_leaves_running_is_ended_and_said(workspace: Worksp
     assert alive(nap) == []
 
 
+async def test_a_pipe_held_by_one_who_escaped_does_not_hold_the_call(workspace: Workspace) -> None:
+    """T4-06: reading the output ends a bounded time after the shell, whoever still has the pipe."""
+    began = time.monotonic()
+    text = await bash.tool(workspace)("env -i setsid sleep 6 & echo done; sleep 0.2")
+    assert text.endswith("done")
+    assert time.monotonic() - began < 5
+
+
 async def test_cancelling_ends_the_command_before_it_returns(workspace: Workspace, root: Path) -> None:
     """T4-19: no line is written after the cancellation has returned."""
     with anyio.move_on_after(0.5) as scope:
@@ -191,6 +199,8 @@ async def test_no_descriptor_is_left(workspace: Workspace) -> None:
     assert open_descriptors() == before
 
 
-async def test_a_nul_is_refused(workspace: Workspace) -> None:
+async def test_what_no_command_line_can_carry_is_refused(workspace: Workspace) -> None:
     with pytest.raises(ToolFailed, match="NUL"):
         await bash.tool(workspace)("echo \0")
+    with pytest.raises(ToolFailed, match="lone surrogate"):
+        await bash.tool(workspace)("echo \ud800")

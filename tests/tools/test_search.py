@@ -99,6 +99,12 @@ async def test_the_rule_needs_no_git_repository(workspace: Workspace, root: Path
     assert body(await list_dir.tool(workspace)()) == [".gitignore", "seen.py"]
 
 
+async def test_an_ignored_directory_is_searched_where_it_is_named(workspace: Workspace, project: Path) -> None:
+    assert body(await list_dir.tool(workspace)("build")) == ["out.py"]
+    assert body(await glob.tool(workspace)("*.py", "build")) == ["build/out.py"]
+    assert body(await grep.tool(workspace)("needle", "build")) == ["build/out.py:1: needle"]
+
+
 async def test_an_absolute_pattern_inside_the_directory_works(workspace: Workspace, project: Path) -> None:
     assert body(await glob.tool(workspace)(f"{project}/src/*.py")) == ["src/a.py"]
 
@@ -195,6 +201,13 @@ async def test_grep_cuts_a_long_line_around_its_match(workspace: Workspace, root
 async def test_a_wrong_pattern_gets_ripgreps_own_message(workspace: Workspace, root: Path, pattern: str) -> None:
     with pytest.raises(ToolFailed, match=r"pattern is wrong, correct it: .*(regex|literal)"):
         await grep.tool(workspace)(pattern)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+async def test_what_no_command_line_can_carry_is_refused(workspace: Workspace, root: Path, text: str) -> None:
+    for search in (grep.tool(workspace)(text), glob.tool(workspace)(text), grep.tool(workspace)("x", glob=text)):
+        with pytest.raises(ToolFailed, match="The pattern holds"):
+            await search
 
 
 async def test_patterns_and_names_that_look_like_options_are_not(workspace: Workspace, root: Path) -> None:
