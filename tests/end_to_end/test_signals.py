@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Generator
@@ -95,6 +96,18 @@ def test_before_the_turn(bench: Workbench, server: ScriptedServer) -> None:
     assert (done.code, done.stdout) == (130, "")
     assert done.complaints == ["turngraph: interrupted"]
     assert server.requests == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_the_answer(bench: Workbench, server: ScriptedServer, number: int) -> None:
+    """Once the document is out, the exit code is the one it tells."""
+    server.add(say("Hello."))
+    with bench.start(*bench.command("hi", server)) as process:
+        assert process.stdout is not None
+        document = json.loads(process.stdout.readline())
+        process.send_signal(number)
+        done = finish(process)
+    assert (done.code, done.stdout) == (document["exit_code"], "")
 
 
 def test_kill_9_in_the_middle(bench: Workbench, server: ScriptedServer) -> None:
