@@ -33,8 +33,9 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         directory = workspace.directory(path)
         ripgrep.refuse_git(workspace, directory)
         wanted = relative_pattern(pattern, directory)
-        await ripgrep.check(directory, glob=wanted)
-        found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
+        with ripgrep.time_limit():
+            await ripgrep.check(directory, glob=wanted)
+            found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
         lines = [f"[{count(len(found.files), 'file')} found for {pattern!r} in {workspace.display(directory)}]"]
         lines += [workspace.display(directory / name) for name in found.files[:LIMIT]]
         if len(found.files) > LIMIT:

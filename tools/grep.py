@@ -54,15 +54,16 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         if real.is_file() and glob:
             raise ToolFailed(f"{workspace.display(real)} is a file; leave out `glob` or name a directory.")
         wanted = relative_pattern(glob, directory) if glob else None
-        await ripgrep.check(directory, pattern=pattern, glob=wanted)
-        if real.is_file():
-            found = ripgrep.Found([real.name], 0, [])
-            where = [f"./{real.name}"]
-        else:
-            found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
-            where = [*(["--no-ignore"] if include_ignored else []), *_narrowing(wanted), *ripgrep.NOT_GIT, "."]
-        counts, problems = await _count(directory, [*options, *where], set(found.files))
-        matches = await _matches(directory, counts, [*options, f"--context={context}"])
+        with ripgrep.time_limit():
+            await ripgrep.check(directory, pattern=pattern, glob=wanted)
+            if real.is_file():
+                found = ripgrep.Found([real.name], 0, [])
+                where = [f"./{real.name}"]
+            else:
+                found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
+                where = [*(["--no-ignore"] if include_ignored else []), *_narrowing(wanted), *ripgrep.NOT_GIT, "."]
+            counts, problems = await _count(directory, [*options, *where], set(found.files))
+            matches = await _matches(directory, counts, [*options, f"--context={context}"])
         total = sum(counts.values())
         head = f"[{count(total, 'matching line')} in {len(counts):,} of {count(len(found.files), 'file')}]"
         lines = [head, *_render(matches, lambda name: workspace.display(directory / name), context > 0)]

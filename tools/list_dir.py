@@ -30,7 +30,8 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         """
         directory = workspace.directory(path)
         ripgrep.refuse_git(workspace, directory)
-        files, problems = (set[str](), []) if include_ignored else await ripgrep.visible(directory)
+        with ripgrep.time_limit():
+            files, problems = (set[str](), []) if include_ignored else await ripgrep.visible(directory)
         visible = {name.split("/", 1)[0] for name in files}
         entries, hidden = await to_thread.run_sync(_entries, directory, visible, include_ignored)
         lines = [f"[{workspace.display(directory)}: {count(len(entries), 'entry', 'entries')}]", *entries[:LIMIT]]

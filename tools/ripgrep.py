@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -61,16 +62,20 @@ def executable() -> str:
 
 
 async def run(arguments: Sequence[str], directory: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run `rg` in a directory; its exit code is 0 for matches, 1 for none, 2 for a problem.
+    """Run `rg` in a directory; its exit code is 0 for matches, 1 for none, 2 for a problem."""
+    return await anyio.run_process([executable(), *arguments], stdin=subprocess.DEVNULL, cwd=directory, check=False)
+
+
+@contextmanager
+def time_limit() -> Generator[None]:
+    """Give everything a search runs ten seconds together; what still runs then is killed.
 
     Raises:
-        ToolFailed: it did not end in ten seconds.
+        ToolFailed: the time was up.
     """
     try:
         with anyio.fail_after(LIMIT_SECONDS):
-            return await anyio.run_process(
-                [executable(), *arguments], stdin=subprocess.DEVNULL, cwd=directory, check=False
-            )
+            yield
     except TimeoutError:
         raise ToolFailed(
             f"The search did not end within {LIMIT_SECONDS:g} s; name a smaller directory in path."

@@ -245,8 +245,9 @@ async def test_a_search_that_takes_too_long_is_ended(
     slow.chmod(0o755)
     monkeypatch.setattr(ripgrep, "executable", lambda: str(slow))
     monkeypatch.setattr(ripgrep, "LIMIT_SECONDS", 0.1)
-    with pytest.raises(ToolFailed, match="did not end within"):
-        await grep.tool(workspace)("needle")
+    for search in (grep.tool(workspace)("needle"), glob.tool(workspace)("*"), list_dir.tool(workspace)()):
+        with pytest.raises(ToolFailed, match="did not end within"):
+            await search
 
 
 async def test_a_missing_ripgrep_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
