@@ -21,7 +21,11 @@ def text(graph: FlowGraph) -> str:
                 said = f"  ({edge['label']})" if edge["label"] else ""
                 lines.append(f"    -> {_names(graph, [target])}{said}")
     lines += ["", "any node -> end  (on error or interrupt: sealed, then ended)"]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_printable, lines)) + "\n"
+
+
+def _printable(line: str) -> str:
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
 
 
 def _names(graph: FlowGraph, nodes: Any) -> str:
