@@ -1,0 +1,91 @@
+"""Nodes and flows made up for tests of graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import networkx as nx
+from pydantic_graph import Edge, End
+from turngraph import nodes
+from turngraph.graphs.declared import END
+from turngraph.graphs.extract import START, FlowGraph
+from turngraph.nodes.node import Ctx, TurnNode
+from turngraph.nodes.outcome import TurnResult
+from turngraph.nodes.state import AGENT_STATE_MACHINE, AgentState, StateMachine
+
+
+def drawn(
+    *edges: tuple[str, str], states: dict[str, str] | None = None, machine: StateMachine = AGENT_STATE_MACHINE
+) -> FlowGraph:
+    """A graph of these edges; every node is in the state ASSISTANT unless it is said otherwise."""
+    graph: FlowGraph = nx.MultiDiGraph(name="made up", machine=machine)
+    graph.add_node(START, cls=None, state=None, doc="")
+    for node in dict.fromkeys(node for edge in edges for node in edge):
+        if node not in (START, END):
+            state = (states or {}).get(node, AgentState.ASSISTANT)
+            graph.add_node(node, cls=node.title(), state=str(state), doc="")
+    graph.add_node(END, cls=None, state=None, doc="")
+    for source, target in edges:
+        graph.add_edge(source, target, label=None)
+    return graph
+
+
+@dataclass
+class Critic(TurnNode):
+    """Reads the reply once more."""
+
+    role = "critic"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx) -> Annotated[nodes.Persist, Edge("read")]:
+        return nodes.Persist()
+
+
+@dataclass
+class ToCritic(TurnNode):
+    """Hands every reply to the critic."""
+
+    role = "process_node"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx) -> Annotated[Critic, Edge("to read")]:
+        return Critic()
+
+
+@dataclass
+class Bare(TurnNode):
+    """Goes on without a label."""
+
+    role = "stream"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx) -> nodes.ProcessNode | Annotated[End[TurnResult], Edge("at once")]:
+        return nodes.ProcessNode()
+
+
+@dataclass
+class Silent(TurnNode):
+    role = "stream"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx):  # type: ignore[no-untyped-def]
+        return nodes.ProcessNode()
+
+
+@dataclass
+class Lost(TurnNode):
+    role = "stream"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore
+        return None
+
+
+@dataclass
+class Wrong(TurnNode):
+    role = "stream"
+    state = AgentState.ASSISTANT
+
+    async def run(self, ctx: Ctx) -> Any:
+        return 7
