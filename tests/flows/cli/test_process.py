@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,16 @@ def environment(bench: Workbench, **more: str) -> dict[str, str]:
 
 
 def at_terminal(
-    bench: Workbench, server: ScriptedServer, *args: str, columns: int = 80, stdout: int | None = None, **env: str
-) -> Generator[Screen]:
+    bench: Workbench,
+    server: ScriptedServer,
+    *args: str,
+    columns: int = 80,
+    stdout: int | None = None,
+    env: dict[str, str] | None = None,
+) -> AbstractContextManager[Screen]:
     command = bench.command("work", server, "--output", "text", *args)
-    return at_a_terminal(  # pyright: ignore[reportReturnType]
-        *command, cwd=bench.root, env=environment(bench, **env), columns=columns, stdout=stdout
+    return at_a_terminal(
+        *command, cwd=bench.root, env=environment(bench, **(env or {})), columns=columns, stdout=stdout
     )
 
 
@@ -149,7 +155,7 @@ def test_tool_lines_fit_and_colours_obey(
     bench: Workbench, server: ScriptedServer, columns: int, env: dict[str, str], coloured: bool
 ) -> None:
     server.add(calls(call("grep", pattern="a rather long pattern " * 4)), say("None."))
-    with at_terminal(bench, server, columns=columns, **env) as screen:
+    with at_terminal(bench, server, columns=columns, env=env) as screen:
         assert screen.end() == 0
     (line,) = [line for line in screen.plain.splitlines() if line.startswith("  grep")]
     assert len(line) <= columns
