@@ -38,15 +38,15 @@ class Visit:
 class TurnLog(Protocol):
     """Where one turn writes what happened: append-only, each fact once, when it is known.
 
-    Every method returns the id of its row and raises `StoreError`. Only what a seal names is visible to later turns.
+    Methods that return a row's id have made the row safe by then; all raise `StoreError`. Only what a seal names is visible to later turns.
     """
 
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         """Write a message, unsealed. `replaces` names the row of a message that this one supersedes."""
         ...
 
-    def intent(self, iteration: int, slot: Slot) -> int:
-        """Write that a call is about to run."""
+    def intent(self, iteration: int, slot: Slot) -> None:
+        """Write that a call is about to run; safe when it returns, unless the call only reads."""
         ...
 
     def result(self, iteration: int, slot: Slot) -> int:
@@ -57,7 +57,9 @@ class TurnLog(Protocol):
         """Write what was mended in the loaded history."""
         ...
 
-    def visit(self, visit: Visit) -> int: ...
+    def visit(self, visit: Visit) -> None:
+        """Write a node's visit; safe with the next row that is."""
+        ...
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
         """Make messages visible, all or none. An item is a message's row, or the rows of the results of one request."""

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -54,22 +54,27 @@ class Database:
         with self._lock, self._explained():
             return self._connection.execute(sql, parameters).fetchone()
 
-    def insert(self, sql: str, *parameters: Any, durable: bool = False) -> int | None:
-        """The id of the inserted row, or `None` when the statement inserted none.
+    def insert(self, sql: str, rows: Sequence[Sequence[Any]], *, durable: bool = False) -> int | None:
+        """Insert rows, all or none, and return the id of the last; `None` when the statement inserted none.
 
         Committed when it returns: safe from a killed process always, from power loss only if `durable`, which
         makes SQLite sync the write-ahead log, and with it every earlier row, to the disk.
         """
         with self._lock, self._explained():
-            if not durable:
-                cursor = self._connection.execute(sql, parameters)
-            else:
+            if durable:
                 self._connection.execute("PRAGMA synchronous = FULL")
-                try:
-                    cursor = self._connection.execute(sql, parameters)
-                finally:
+            try:
+                if len(rows) == 1:
+                    return self._insert(sql, rows[0])
+                with self.transaction():
+                    return [self._insert(sql, row) for row in rows][-1]
+            finally:
+                if durable:
                     self._connection.execute("PRAGMA synchronous = NORMAL")
-            return cursor.lastrowid if cursor.rowcount else None
+
+    def _insert(self, sql: str, row: Sequence[Any]) -> int | None:
+        cursor = self._connection.execute(sql, row)
+        return cursor.lastrowid if cursor.rowcount else None
 
     @contextmanager
     def transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Generator[None]:

@@ -69,7 +69,7 @@ class Store:
     def create_session(self, workdir: str) -> str:
         session_id = secrets.token_hex(6)
         body = encode(ADAPTERS["session"], SessionBody(workdir))
-        self._database.insert(_INSERT, session_id, None, "session", timestamp(), body)
+        self._database.insert(_INSERT, [(session_id, None, "session", timestamp(), body)])
         return session_id
 
     def latest_session(self, workdir: str) -> str | None:
@@ -162,7 +162,7 @@ class Store:
                 self._refuse_if_running(last)
             epoch = last.body.epoch + 1 if last is not None and isinstance(last.body, TurnBody) else 1
             body = encode(ADAPTERS["turn"], TurnBody(epoch, this_process(), head))
-            row = self._database.insert(_INSERT, head.session_id, head.turn_id, "turn", timestamp(), body)
+            row = self._database.insert(_INSERT, [(head.session_id, head.turn_id, "turn", timestamp(), body)])
         if row is None:
             raise StoreError(f"turn {head.turn_id} was not written to the store; run the command again")
         return TurnWriter(self._database, head.session_id, head.turn_id, row)

@@ -15,6 +15,7 @@ from ...nodes.deps import Visit
 from ...nodes.errors import StoreError
 from ...nodes.outcome import TurnResult
 from ...nodes.slots import Slot
+from ...tools.effects import Effect
 from .codec import Unstorable, as_text, encode
 from .database import Database
 from .records import (
@@ -33,7 +34,6 @@ from .records import (
 # One statement, so that no other process can take the session between the check and the write.
 _APPEND = """INSERT INTO log (session, turn, iteration, kind, at, body) SELECT ?, ?, ?, ?, ?, ?
     WHERE (SELECT id FROM log WHERE session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1) = ?"""
-_APPEND_AFTER_END = "INSERT INTO log (session, turn, iteration, kind, at, body) VALUES (?, ?, ?, ?, ?, ?)"
 
 _open_writers: WeakValueDictionary[tuple[str, str], TurnWriter] = WeakValueDictionary()
 
@@ -50,9 +50,10 @@ def timestamp() -> str:
 class TurnWriter:
     """A `TurnLog` that writes to a store; use it as a context manager, or `close()` it.
 
-    Every row is committed before its method returns, so it survives a killed process. The writer owns its
-    session until `end` or `close`; when another turn has taken the session over, every write raises
-    `StoreError`. After `end` only visits are written, since the node that ends a turn is left after its end.
+    Messages, results, seals and intents to change something are committed before their method returns, so they
+    survive a killed process. Visits and intents to read, which nothing depends on, wait and are committed with the
+    next of those, in order: a commit costs more than all else a row costs. The writer owns its session until `end`
+    or `close`; when another turn has taken the session over, every write raises `StoreError`.
     """
 
     def __init__(self, database: Database, session_id: str, turn_id: str, row: int) -> None:
@@ -61,6 +62,7 @@ class TurnWriter:
         self._turn_id = turn_id
         self._row = row
         self._calls: list[ToolCallPart] = []
+        self._waiting: list[tuple[object, ...]] = []
         self._iteration = 0
         self._ended = self._closed = False
         _open_writers[database.identity, turn_id] = self
@@ -79,18 +81,19 @@ class TurnWriter:
         except Unstorable:
             return self._append("message", MessageBody(_in_text(message), replaces))
 
-    def intent(self, iteration: int, slot: Slot) -> int:
+    def intent(self, iteration: int, slot: Slot) -> None:
         self._iteration = iteration
-        return self._append(
-            "intent",
-            IntentBody(
-                position=slot.position,
-                call_id=slot.call.tool_call_id,
-                name=slot.call.tool_name,
-                effect=slot.effect,
-                call=self._call_of(slot),
-            ),
+        body = IntentBody(
+            position=slot.position,
+            call_id=slot.call.tool_call_id,
+            name=slot.call.tool_name,
+            effect=slot.effect,
+            call=self._call_of(slot),
         )
+        if slot.effect is Effect.READ_ONLY:
+            self._wait("intent", body)
+        else:
+            self._append("intent", body)
 
     def result(self, iteration: int, slot: Slot) -> int:
         self._iteration = iteration
@@ -116,9 +119,9 @@ class TurnWriter:
     def repair(self, description: str) -> int:
         return self._append("repair", RepairBody(description))
 
-    def visit(self, visit: Visit) -> int:
+    def visit(self, visit: Visit) -> None:
         self._iteration = visit.iteration
-        return self._append("visit", VisitBody(visit))
+        self._wait("visit", VisitBody(visit))
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
         self._iteration = iteration
@@ -150,11 +153,12 @@ class TurnWriter:
         held = slot.position < len(self._calls) and self._calls[slot.position] == slot.call
         return None if held else slot.call
 
+    def _wait(self, kind: str, body: Body) -> None:
+        self._refuse_if_over(kind)
+        self._waiting.append(self._row_of(kind, body))
+
     def _append(self, kind: str, body: Body) -> int:
-        if self._closed:
-            raise StoreError(f"the log of turn {self._turn_id} is closed; begin another turn to write more")
-        if self._ended and kind != "visit":
-            raise StoreError(f"turn {self._turn_id} has ended and takes no {kind}; begin another turn to write more")
+        self._refuse_if_over(kind)
         row = self._insert(kind, body)
         if row is None:
             raise StoreError(
@@ -163,12 +167,22 @@ class TurnWriter:
             )
         return row
 
-    def _insert(self, kind: str, body: Body) -> int | None:
-        text = encode(ADAPTERS[kind], body)
-        values = (self._session_id, self._turn_id, self._iteration, kind, timestamp(), text)
+    def _refuse_if_over(self, kind: str) -> None:
+        if self._closed:
+            raise StoreError(f"the log of turn {self._turn_id} is closed; begin another turn to write more")
         if self._ended:
-            return self._database.insert(_APPEND_AFTER_END, *values)
-        return self._database.insert(_APPEND, *values, self._session_id, self._row, durable=kind == "end")
+            raise StoreError(f"turn {self._turn_id} has ended and takes no {kind}; begin another turn to write more")
+
+    def _insert(self, kind: str, body: Body) -> int | None:
+        """Commit what waits and this row together; `None` if the session is no longer this turn's."""
+        rows = [*self._waiting, self._row_of(kind, body)]
+        row = self._database.insert(_APPEND, rows, durable=kind == "end")
+        self._waiting.clear()
+        return row
+
+    def _row_of(self, kind: str, body: Body) -> tuple[object, ...]:
+        text = encode(ADAPTERS[kind], body)
+        return (self._session_id, self._turn_id, self._iteration, kind, timestamp(), text, self._session_id, self._row)
 
 
 def _in_text(message: ModelMessage) -> ModelMessage:

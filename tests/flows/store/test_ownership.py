@@ -19,6 +19,7 @@ from turngraph.flows.store.owner import is_alive, this_process
 from turngraph.nodes.deps import Visit
 from turngraph.nodes.errors import SessionBusy, StoreError, UnknownSession
 from turngraph.nodes.slots import Slot
+from turngraph.tools.effects import Effect
 
 from ..stored import filled, head, outcome_of, python_process, said, seal_all, whole_turn
 
@@ -80,18 +81,31 @@ def test_an_end_and_a_forgotten_writer_free_the_session(store: Store) -> None:
     assert epochs(store, "one", "two", "three") == [1, 2, 3]
 
 
-def test_after_its_end_a_turn_takes_visits_only(store: Store) -> None:
+def test_after_its_end_a_turn_takes_nothing(store: Store) -> None:
     turn = head(store.create_session("/work"))
     log = store.begin_turn(turn)
     log.end(outcome_of(turn))
     whole_turn(store, turn.session_id, "next")
-    log.visit(VISIT)
-    with pytest.raises(StoreError, match="turn-1 has ended"):
-        log.message(said("more"))
+    for write in (lambda: log.visit(VISIT), lambda: log.message(said("more"))):
+        with pytest.raises(StoreError, match="turn-1 has ended"):
+            write()
     log.close()
     with pytest.raises(StoreError, match="closed"):
         log.visit(VISIT)
-    assert [record.kind for record in store.journal("turn-1")] == ["turn", "end", "visit"]
+    assert [record.kind for record in store.journal("turn-1")] == ["turn", "end"]
+
+
+def test_what_nothing_depends_on_is_committed_with_what_something_does(store: Store) -> None:
+    """Visits and intents to read wait for the next row; an intent to change something is safe at once."""
+    turn = head(store.create_session("/work"))
+    with store.begin_turn(turn) as log:
+        log.visit(VISIT)
+        log.intent(1, Slot(0, ToolCallPart("read", {}, "c1"), effect=Effect.READ_ONLY))
+        assert [record.kind for record in store.journal("turn-1")] == ["turn"]
+        log.intent(1, Slot(1, ToolCallPart("write", {}, "c2"), effect=Effect.WRITE))
+        assert [record.kind for record in store.journal("turn-1")] == ["turn", "visit", "intent", "intent"]
+        log.visit(VISIT)
+    assert [record.kind for record in store.journal("turn-1")][4:] == ["visit", "release"]
 
 
 def test_another_process_keeps_its_session_and_death_frees_it(store: Store, store_path: Path) -> None:
@@ -143,10 +157,10 @@ def test_a_turn_that_lost_its_session_writes_no_more(store: Store, monkeypatch: 
             lambda: log.intent(1, filled(0, call)),
             lambda: log.result(1, filled(0, call)),
             lambda: log.repair("mended"),
-            lambda: log.visit(VISIT),
             lambda: log.seal(1, [sealed]),
             lambda: log.end(outcome_of(turn)),
         ]
+        log.visit(VISIT)
         for write in writes:
             with pytest.raises(StoreError, match="no longer owns session"):
                 write()
