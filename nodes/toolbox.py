@@ -25,9 +25,10 @@ class Toolbox:
 
     async def manager(self, state: TurnState) -> ToolManager[Any]:
         """The manager of the current iteration; asking again within one iteration costs nothing."""
-        self._manager = await self._manager.for_run_step(self._context(state))
-        if self._manager.ctx is not None:
-            state.retries = dict(self._manager.ctx.retries)
+        if self._manager.ctx is None or self._manager.ctx.run_step != state.iteration:
+            self._manager = await self._manager.for_run_step(self._context(state))
+            if self._manager.ctx is not None:
+                state.retries = dict(self._manager.ctx.retries)
         return self._manager
 
     def _context(self, state: TurnState) -> RunContext[Any]:
