@@ -14,8 +14,13 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     signals.take_over()
     from . import terminal
 
-    sys.stdout = terminal.guarded(sys.stdout, 1)
-    sys.stderr = terminal.guarded(sys.stderr, 2)
+    terminal.occupy_standard_descriptors()
+    sys.stdout = terminal.guarded(sys.stdout)
+    sys.stderr = terminal.guarded(sys.stderr)
     from .app import invoke
 
-    sys.exit(invoke(sys.argv[1:] if args is None else args))
+    code = invoke(sys.argv[1:] if args is None else args)
+    if isinstance(sys.stdout, terminal.Guarded) and (loss := sys.stdout.loss):
+        print(f"turngraph: the output could not be written: {loss.strerror}", file=sys.stderr)
+        code = code or 1
+    sys.exit(code)

@@ -19,11 +19,11 @@ _CONTROLS = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\u2028", "\u
 
 
 class _Descriptor(io.RawIOBase):
-    """A file descriptor that keeps accepting text, and forgets it, once its reader is gone."""
+    """A file descriptor that takes all text; once the first is lost, so is the rest."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._gone = False
+        self.failure: OSError | None = None
 
     def writable(self) -> bool:
         return True
@@ -35,36 +35,56 @@ class _Descriptor(io.RawIOBase):
         return os.isatty(self._fd)
 
     def write(self, data: Buffer, /) -> int:
-        while not self._gone:
+        while self.failure is None:
             try:
                 return os.write(self._fd, data)
             except BlockingIOError:
                 select.select([], [self._fd], [])
             except OSError as error:
-                if error.errno not in (errno.EPIPE, errno.EIO):
-                    raise
-                self._gone = True
+                self.failure = error
         return memoryview(data).nbytes
 
 
-def guarded(stream: TextIO | None, fd: int) -> TextIO:
-    """The standard stream behind `fd`, such that writing fails only where output would be lost unnoticed.
+class Guarded(io.TextIOWrapper):
+    """A stream to a descriptor on which writing never fails: a turn must not end because nobody can read it.
 
-    A reader that is gone is no failure; a full disk is. A character that the encoding lacks is written as its
-    escape.
+    A character that the encoding lacks is written as its escape.
     """
+
+    def __init__(self, fd: int, encoding: str) -> None:
+        self._descriptor = _Descriptor(fd)
+        super().__init__(
+            io.BufferedWriter(self._descriptor),
+            encoding=encoding,
+            errors="backslashreplace",
+            line_buffering=True,
+        )
+
+    @property
+    def loss(self) -> OSError | None:
+        """Why output was lost although someone wants it: a full disk, but not a reader that has gone."""
+        self.flush()
+        failure = self._descriptor.failure
+        return None if failure is None or failure.errno in (errno.EPIPE, errno.EIO) else failure
+
+
+def guarded(stream: TextIO | None) -> TextIO:
+    """A guarded stream in place of a standard one; of a closed one, a stream that goes nowhere."""
     if stream is None:
         return io.StringIO()
     try:
-        actual = stream.fileno()
+        return Guarded(stream.fileno(), stream.encoding)
     except (OSError, ValueError):
         return stream
-    return io.TextIOWrapper(
-        io.BufferedWriter(_Descriptor(actual)),
-        encoding=stream.encoding,
-        errors="backslashreplace",
-        line_buffering=True,
-    )
+
+
+def occupy_standard_descriptors() -> None:
+    """Open what was closed of 0, 1 and 2, or the next file to be opened, such as the store, would be stderr."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def plain(text: str) -> str:

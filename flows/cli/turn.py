@@ -13,7 +13,7 @@ import anyio
 
 from ...nodes.deps import Limits
 from ...nodes.errors import UsageError
-from ...nodes.events import Event, Notice, Sink, TurnStarted
+from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
 from ...nodes.outcome import Outcome, TurnResult
 from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
 from ...tools.toolset import workspace_toolset
@@ -95,14 +95,11 @@ async def _turn(
 ) -> TurnResult:
     model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
     prompt = system_prompt(options.workdir)
-    notices = [Notice("warning", text) for text in prompt.notices]
-    if settings.model == OFFLINE:
-        notices.append(Notice("info", _OFFLINE))
     return await run_turn(
         options.prompt,
         model=model,
         toolsets=[workspace_toolset(options.workdir)],
-        sink=_AfterStart(sink, notices),
+        sink=_Telling(sink, prompt.notices, offline=settings.model == OFFLINE),
         store=store,
         session=session,
         policy=_policy(settings, question),
@@ -130,18 +127,21 @@ def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> 
             return Tee(JsonlSink(sys.stdout), console)
 
 
-class _AfterStart:
-    """Tells notices that were known before the turn as its first events."""
+class _Telling:
+    """Adds to a turn's events what the command line knows: notices about the prompt, and who answered."""
 
-    def __init__(self, sink: Sink, notices: Sequence[Notice]) -> None:
+    def __init__(self, sink: Sink, notices: Sequence[str], *, offline: bool) -> None:
         self._sink = sink
         self._notices = notices
+        self._offline = offline
 
     async def emit(self, event: Event) -> None:
+        if self._offline and isinstance(event, TurnEnded) and event.result.outcome is Outcome.COMPLETED:
+            await self._sink.emit(Notice("info", _OFFLINE))
         await self._sink.emit(event)
         if isinstance(event, TurnStarted):
-            for notice in self._notices:
-                await self._sink.emit(notice)
+            for text in self._notices:
+                await self._sink.emit(Notice("warning", text))
 
 
 def _question(settings: Settings, console: ConsoleSink) -> Question | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ...scripted.harness import Workbench
+from ...scripted.harness import Workbench, finish
 from ...scripted.replies import Hang, Reply, call, calls, say
 from ...scripted.server import ScriptedServer, serving
 from .screen import Screen, at_a_terminal
@@ -232,6 +232,39 @@ def test_the_offline_router_says_so_unless_quiet(bench: Workbench) -> None:
     assert loud.stderr.count("no language model is configured") == 1
     assert "a.py" in loud.stdout
     assert loud.stdout == quiet.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_an_answer_that_a_full_disk_swallowed_is_no_success(
+    bench: Workbench, server: ScriptedServer, form: str
+) -> None:
+    """The turn is saved all the same, and the loss is said in one line."""
+    server.add(say("Hello."))
+    with Path("/dev/full").open("wb") as full:
+        command = bench.command("hi", server, "--output", form, "--quiet")
+        with bench.start(*command, stdout=full.fileno()) as process:
+            done = finish(process)
+    assert done.code == 1
+    assert done.stderr == "turngraph: the output could not be written: No space left on device\n"
+    (end,) = bench.log("end")
+    assert end["result"]["outcome"] == "completed"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_do_no_harm(bench: Workbench, server: ScriptedServer, closed: str) -> None:
+    """Above all the store does not become stderr."""
+    server.add(say("Hello."), say("Again."))
+    command = bench.command("hi", server, "--quiet")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "turngraph", *command],
+        env=environment(bench),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bench.turn("again", server, "--continue").document["answer"] == "Again."
 
 
 def test_debug_hides_secrets(bench: Workbench, server: ScriptedServer) -> None:

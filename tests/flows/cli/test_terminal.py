@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import os
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from turngraph.flows.cli.terminal import encodable, guarded, plain, visible, width_of
+from turngraph.flows.cli.terminal import Guarded, encodable, guarded, plain, visible, width_of
 
 ANY_TEXT = st.text(st.characters(codec=None) | st.sampled_from("\x1b\x07\r\n\t\x9b\u202e\u2028\x00"))
 
@@ -44,7 +45,7 @@ def pipe_with_stream(encoding: str = "utf-8") -> tuple[int, io.TextIOWrapper]:
 def test_a_narrow_encoding_and_a_lone_surrogate_are_written_as_escapes(encoding: str) -> None:
     read, original = pipe_with_stream(encoding)
     with original:
-        stream = guarded(original, 1)
+        stream = guarded(original)
         stream.write("\u2603 \ud800\n")
         stream.flush()
         got = os.read(read, 100)
@@ -57,21 +58,25 @@ def test_a_reader_that_is_gone_is_no_failure() -> None:
     read, original = pipe_with_stream()
     os.close(read)
     with original:
-        stream = guarded(original, 1)
+        stream = guarded(original)
         for _ in range(3):
             stream.write("x" * 100_000 + "\n")
             stream.flush()
+        assert isinstance(stream, Guarded)
+        assert stream.loss is None
         stream.close()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_a_failure() -> None:
+def test_a_full_disk_fails_nothing_and_is_known() -> None:
     with Path("/dev/full").open("w") as original:
-        stream = guarded(original, 1)
-        with pytest.raises(OSError, match="No space"):
-            stream.write("lost\n")
-        with pytest.raises(OSError, match="No space"):
-            stream.close()
+        stream = guarded(original)
+        stream.write("lost\n")
+        stream.write("lost too")
+        assert isinstance(stream, Guarded)
+        assert stream.loss is not None
+        assert stream.loss.errno == errno.ENOSPC
+        stream.close()
 
 
 def test_a_pipe_that_would_block_is_waited_for() -> None:
@@ -86,7 +91,7 @@ def test_a_pipe_that_would_block_is_waited_for() -> None:
 
     reader = threading.Thread(target=drain)
     with original:
-        stream = guarded(original, 1)
+        stream = guarded(original)
         reader.start()
         stream.write(text)
         stream.flush()
@@ -96,12 +101,12 @@ def test_a_pipe_that_would_block_is_waited_for() -> None:
 
 
 def test_a_closed_standard_stream_takes_everything() -> None:
-    assert guarded(None, 1).write("x") == 1
+    assert guarded(None).write("x") == 1
 
 
 def test_a_stream_without_a_descriptor_stays_as_it_is() -> None:
     stream = io.StringIO()
-    assert guarded(stream, 1) is stream
+    assert guarded(stream) is stream
 
 
 def test_only_a_terminal_has_a_width() -> None:
