@@ -26,15 +26,19 @@ def test_empty_to_the_end(bench: Workbench, server: ScriptedServer) -> None:
 def test_one_empty_reply_then_a_good_one(bench: Workbench, server: ScriptedServer) -> None:
     """The empty reply is neither on the wire nor stored. The remark about it is made once, and within the message
     before it, since strict servers refuse two user messages in a row (T1-05, T2-15)."""
-    server.add(nothing(), say("Hello."))
+    server.add(nothing(), calls(call("list_dir")), say("Hello."))
     done = bench.turn("hi", server)
-    assert (done.code, done.document["answer"], done.document["iterations"]) == (0, "Hello.", 2)
-    assert server.last.roles == ["user"]
-    assert "neither text nor" in server.last.prompts[0]
-    assert outline(bench.history(done.document["session_id"])) == ["user: hi", "text: Hello."]
+    assert (done.code, done.document["answer"], done.document["iterations"]) == (0, "Hello.", 3)
+    _, reminded, last = server.requests
+    assert reminded.roles == ["user"]
+    assert "neither text nor" in reminded.prompts[0]
+    assert last.roles == ["user", "assistant", "tool"]
+    assert "neither text nor" not in str(last.messages)
+    history = outline(bench.history(done.document["session_id"]))
+    assert history == ["user: hi", "call: list_dir", "result: list_dir success", "text: Hello."]
     server.add(say("Bye."))
     assert bench.turn("bye", server, "--continue").code == 0
-    assert server.last.roles == ["user", "assistant", "user"]
+    assert server.last.roles == ["user", "assistant", "tool", "assistant", "user"]
     assert "neither text nor" not in str(server.last.messages)
 
 

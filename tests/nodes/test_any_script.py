@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import anyio
+import hypothesis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from turngraph.nodes.deps import Limits
 from turngraph.nodes.events import Event, ToolCalled, ToolFinished
 from turngraph.nodes.outcome import Outcome, TurnResult
 from turngraph.tools.effects import Effect, declare
-from turngraph.tools.policy import CallRequest, Decision, ReadOnly, Refuse
+from turngraph.tools.policy import Abort, Allow, Auto, CallRequest, Decision, Policy, Refuse
 
 from ..scripted.rules import violation
 
@@ -39,10 +41,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Stop:
-    """Stop the turn at its n-th event, by its interrupt or by cancelling the task around it."""
+    """Stop the turn at its n-th event: by its interrupt, by cancelling the task around it, or by a broken sink."""
 
     at: int
-    outer: bool
+    how: Literal["interrupt", "cancel", "break"] = "interrupt"
 
 
 @dataclass
@@ -57,10 +59,12 @@ class Stage:
     async def emit(self, event: Event) -> None:
         self.events.append(event)
         if len(self.events) == self.stop.at:
+            if self.stop.how == "break":
+                raise OSError("the screen is gone")
             self.halt()
 
     def halt(self) -> None:
-        if self.stop.outer:
+        if self.stop.how == "cancel":
             self.scope.cancel()
         else:
             self.interrupt.fire()
@@ -107,14 +111,17 @@ def tools(stage: Stage) -> list[FunctionToolset[Any]]:
     return [reading, writing]
 
 
+@dataclass
 class Wary:
-    """Refuses `write`."""
+    """Allows what is harmless, and aborts the turn or refuses at anything else."""
+
+    otherwise: Decision
 
     def asks(self, request: CallRequest) -> bool:
         return False
 
     async def decide(self, request: CallRequest) -> Decision:
-        return Refuse("not today") if request.tool_name == "write" else await ReadOnly().decide(request)
+        return Allow() if request.harmless else self.otherwise
 
 
 def model(script: Sequence[Said], stage: Stage) -> FunctionModel:
@@ -164,18 +171,19 @@ def _request(part: ModelRequestPart) -> dict[str, Any]:
     return {"role": "user", "content": part.part_kind}
 
 
-NAMES = ("look", "trip", "stare", "write", "fail", "again", "wait", "unknown")
+NAMES = (*("look", "trip", "write", "fail", "again", "unknown") * 3, "stare", "wait")
 ARGUMENTS = ("{}", '{"n": 1}', '{"n": "x"}', '{"n": ', "", "[]", "null")
-CALL = st.tuples(st.sampled_from(NAMES), st.sampled_from(ARGUMENTS), st.sampled_from([None, None, "K", "k", ""]))
+CALL = st.tuples(st.sampled_from(NAMES), st.sampled_from(ARGUMENTS), st.sampled_from([None, "K", "K-1", ""]))
 AS_TEXT = st.sampled_from(['<tool_call>{"name": "look", "arguments": {"n": 2}}</tool_call>', "`look` {", "\n"])
 SAID = st.builds(
     Said,
     thought=st.just("") | st.text(max_size=5),
     text=st.just("") | AS_TEXT | st.text(max_size=8),
     calls=st.just(()) | st.lists(CALL, min_size=1, max_size=4).map(tuple),
-    then=st.sampled_from(["end", "end", "end", "end", "break", "hang"]),
+    then=st.sampled_from([*["end"] * 8, "break", "hang"]),
 )
-STOP = st.builds(Stop, at=st.integers(1, 60), outer=st.booleans())
+STOP = st.builds(Stop, at=st.integers(1, 60) | st.just(10_000), how=st.sampled_from(["interrupt", "cancel", "break"]))
+POLICY = st.sampled_from([Auto(), Auto(), Wary(Refuse("not today")), Wary(Abort())])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -187,16 +195,16 @@ def no_pauses() -> Generator[None]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(script=st.lists(SAID, max_size=5), stop=STOP, wary=st.booleans(), limit=st.integers(1, 6))
-def test_what_is_sealed_can_always_be_sent(script: list[Said], stop: Stop, wary: bool, limit: int) -> None:
-    anyio.run(_two_turns, script, stop, wary, limit)
+@given(script=st.lists(SAID, max_size=5), stop=STOP, policy=POLICY, limit=st.integers(1, 6))
+def test_what_is_sealed_can_always_be_sent(script: list[Said], stop: Stop, policy: Policy, limit: int) -> None:
+    anyio.run(_two_turns, script, stop, policy, limit)
 
 
-async def _two_turns(script: list[Said], stop: Stop, wary: bool, limit: int) -> None:
+async def _two_turns(script: list[Said], stop: Stop, policy: Policy, limit: int) -> None:
     with Store.in_memory() as store:
         session = store.create_session("somewhere")
 
-        async def turn(script: Sequence[Said], stop: Stop) -> TurnResult | None:
+        async def turn(script: Sequence[Said], stop: Stop, policy: Policy, limit: int) -> TurnResult | None:
             result: TurnResult | None = None
             stage = Stage(stop, anyio.CancelScope())
             with stage.scope:
@@ -207,19 +215,21 @@ async def _two_turns(script: list[Said], stop: Stop, wary: bool, limit: int) -> 
                     sink=stage,
                     store=store,
                     session=session,
-                    policy=Wary() if wary else None,
+                    policy=policy,
                     limits=Limits(max_iterations=limit),
                     interrupt=stage.interrupt,
                 )
-            _assert_settled(stage.events)
+            _assert_settled(stage)
             return result
 
-        first = await turn(script, stop)
-        assert first is None or first.outcome is not Outcome.INTERNAL_ERROR, first
+        first = await turn(script, stop, policy, limit)
+        hypothesis.event(f"outcome: {first and first.outcome}")
+        if stop.how != "break":
+            assert first is None or first.outcome is not Outcome.INTERNAL_ERROR, first
         sealed = store.load_messages(session)
         assert (violation(wire(sealed.messages)) if sealed.messages else None, sealed.skipped) == (None, 0)
 
-        second = await turn([], Stop(at=-1, outer=False))
+        second = await turn([], Stop(at=-1), Auto(), 1)
         assert second is not None
         assert (second.outcome, second.answer, second.error) == (Outcome.COMPLETED, "Done.", None)
         after = store.load_messages(session).messages
@@ -227,8 +237,8 @@ async def _two_turns(script: list[Said], stop: Stop, wary: bool, limit: int) -> 
         assert violation(wire(after)) is None
 
 
-def _assert_settled(events: Sequence[Event]) -> None:
-    """Each call that was announced has exactly one result."""
-    called = [event.call_id for event in events if isinstance(event, ToolCalled)]
-    finished = [event.call_id for event in events if isinstance(event, ToolFinished)]
-    assert sorted(called) == sorted(finished)
+def _assert_settled(stage: Stage) -> None:
+    """Each call that was announced has exactly one result; a sink that broke was not told of every call."""
+    called = Counter(event.call_id for event in stage.events if isinstance(event, ToolCalled))
+    finished = Counter(event.call_id for event in stage.events if isinstance(event, ToolFinished))
+    assert called == finished or (stage.stop.how == "break" and called <= finished)
