@@ -23,4 +23,5 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, terminal.Guarded) and (loss := sys.stdout.loss):
         print(f"turngraph: the output could not be written: {loss.strerror}", file=sys.stderr)
         code = code or 1
+    signals.leave_with(code)
     sys.exit(code)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal is gone"}
@@ -23,15 +22,15 @@ def take_over() -> None:
             signal.signal(number, _handle)
 
 
-@contextmanager
-def listening(listener: Callable[[int], None]) -> Generator[None]:
-    """Send the signals to `listener`, from inside the handler, instead of ending the process."""
+def listen(listener: Callable[[int], None] | None) -> None:
+    """Call `listener` from inside the handler from now on; with `None`, a signal ends the process at once."""
     global _listener
     _listener = listener
-    try:
-        yield
-    finally:
-        _listener = None
+
+
+def leave_with(exit_code: int) -> None:
+    """All has been said, the exit code too: a signal hurries the end from now on and does not change it."""
+    listen(lambda _: os._exit(exit_code))
 
 
 def say(text: str) -> None:

@@ -76,11 +76,16 @@ async def _perform(options: RunOptions, settings: Settings, store: Store, sessio
     question = _question(settings, console)
     interrupt = Interrupt()
     sink = _sink(options, console, document)
-    with signals.listening(_Stop(interrupt, question)):
+    signals.listen(_Stop(interrupt, question))
+    try:
         result = await console.fresh_while(_turn(options, settings, store, session, sink, question, interrupt))
-        if options.output == "json":
-            sys.stdout.write(json.dumps(document.document(result)) + "\n")
-        sys.stdout.flush()
+    except Exception:
+        signals.listen(None)
+        raise
+    if options.output == "json":
+        sys.stdout.write(json.dumps(document.document(result)) + "\n")
+    sys.stdout.flush()
+    signals.leave_with(result.outcome.exit_code)
     return result.outcome.exit_code
 
 
