@@ -34,7 +34,13 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 JITTER = 0.1
 
+
+class _Refused(Exception):
+    """The policy refused a call whose tool asked for approval while it ran."""
+
+
 _NEVER_RETRIED = (
+    _Refused,
     ToolRetryError,
     ToolFailedError,
     UnexpectedModelBehavior,
@@ -72,10 +78,6 @@ async def perform(
         slot.duration_ms = round(deps.clock.ms() - began)
         log_tool_phase(state, f"{slot.call.tool_name} {status} after {slot.duration_ms} ms")
         await settle(state, deps, slot, status, content)
-
-
-class _Refused(Exception):
-    """The policy refused a call whose tool asked for approval while it ran."""
 
 
 async def _attempts(deps: TurnDeps, manager: ToolManager[Any], slot: Slot) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset
 
+from .errors import UsageError
 from .state import TurnState
 
 RETRIES_PER_TOOL = 1
@@ -24,9 +26,16 @@ class Toolbox:
         self._tool_deps = tool_deps
 
     async def manager(self, state: TurnState) -> ToolManager[Any]:
-        """The manager of the current iteration; asking again within one iteration costs nothing."""
+        """The manager of the current iteration; asking again within one iteration costs nothing.
+
+        Raises:
+            UsageError: pydantic-ai says that the tools cannot be, such as two with one name.
+        """
         if self._manager.ctx is None or self._manager.ctx.run_step != state.iteration:
-            self._manager = await self._manager.for_run_step(self._context(state))
+            try:
+                self._manager = await self._manager.for_run_step(self._context(state))
+            except UserError as error:
+                raise UsageError(f"the tools cannot be used together: {error.message}") from error
             if self._manager.ctx is not None:
                 state.retries = dict(self._manager.ctx.retries)
         return self._manager
