@@ -47,8 +47,17 @@ class Flow:
         """Role to its ways out; execution, checks and diagrams all read this.
 
         Raises:
-            UsageError: an annotation cannot be read, or names a role the flow does not have.
+            UsageError: an annotation cannot be read, or names a role the flow does not have; so does the start; or
+                two parts have one role.
         """
+        roles = [part.role for part in self.parts]
+        if twice := sorted({role for role in roles if roles.count(role) > 1}):
+            raise UsageError(f"the flow {self.name} has several parts with the role {twice[0]!r}; swap them in instead")
+        if self.start not in roles:
+            raise UsageError(
+                f"the flow {self.name} starts with the role {self.start!r}, which it does not have; "
+                f"its roles are {', '.join(roles)}"
+            )
         edges = {role: declared_edges(cls) for role, cls in self.lineup.items()}
         for role, ways in edges.items():
             for way in ways:

@@ -39,6 +39,7 @@ def extract(flow: Drawable) -> FlowGraph:
     The graph has `name` and `machine`; a node of a role has `cls` (its class's name), `state` and `doc` (the first
     line of its docstring); an edge has `label`. `START` and `END` are nodes without a state.
     """
+    edges = flow.edges
     graph: FlowGraph = nx.MultiDiGraph(name=flow.name, machine=flow.machine)
     graph.add_node(START, cls=None, state=None, doc="")
     for role, cls in flow.lineup.items():
@@ -46,7 +47,7 @@ def extract(flow: Drawable) -> FlowGraph:
         graph.add_node(role, cls=cls.__name__, state=str(cls.state), doc=doc[0] if doc else "")
     graph.add_node(END, cls=None, state=None, doc="")
     graph.add_edge(START, flow.start, label=None)
-    for role, ways in flow.edges.items():
+    for role, ways in edges.items():
         for way in ways:
             graph.add_edge(role, way.to, label=way.label)
     return graph
