@@ -29,14 +29,15 @@ class Interrupt:
             self._scope.cancel()
 
     @contextmanager
-    def scope(self, timeout: float | None) -> Generator[None]:
+    def scope(self, timeout: float | None) -> Generator[anyio.CancelScope]:
         """What runs inside can be stopped by `fire` and is stopped after `timeout` seconds."""
-        with anyio.CancelScope() as self._scope:
+        with anyio.CancelScope() as scope:
+            self._scope = scope
             if timeout is not None:
-                self._scope.deadline = anyio.current_time() + timeout
+                scope.deadline = anyio.current_time() + timeout
             if self._outcome is not None:
-                self._scope.cancel()
-            yield
+                scope.cancel()
+            yield scope
 
     def reason(self, timeout: float | None) -> tuple[Outcome, str]:
         """How the turn ended when the scope was left early, and why."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -91,7 +91,7 @@ async def run_turn(
     _check(flow)
     async with AsyncExitStack() as stack:
         store = store or stack.enter_context(Store.in_memory())
-        toolset = await _open(stack, model, toolsets)
+        toolset = await stack.enter_async_context(_opened(model, toolsets))
         session = session or store.create_session(str(workdir))
         turn_id = uuid.uuid4().hex
         request = RequestContext(turn_id[:8], limits.max_iterations, debug)
@@ -132,9 +132,7 @@ async def run_turn(
             limits=limits,
             lineup=flow.lineup,
         )
-        if history.skipped:
-            await deps.sink.emit(Notice("warning", f"{history.skipped} damaged messages of the session left out"))
-        return await _drive(flow, state, deps, interrupt or Interrupt())
+        return await _drive(flow, state, deps, interrupt or Interrupt(), history.skipped)
 
 
 def _check(flow: Flow) -> None:
@@ -145,19 +143,29 @@ def _check(flow: Flow) -> None:
         check(flow)
 
 
-async def _open(stack: AsyncExitStack, model: Model, toolsets: Sequence[AbstractToolset[Any]]) -> AbstractToolset[Any]:
-    await stack.enter_async_context(model)
-    toolset = CombinedToolset(list(toolsets))
+@asynccontextmanager
+async def _opened(model: Model, toolsets: Sequence[AbstractToolset[Any]]) -> AsyncGenerator[AbstractToolset[Any]]:
+    """The model and the toolsets, open. What fails when they are closed, after the turn, goes to the log."""
+    async with AsyncExitStack() as opening:
+        await opening.enter_async_context(model)
+        try:
+            toolset = await opening.enter_async_context(CombinedToolset(list(toolsets)))
+        except Exception as error:
+            raise UsageError(f"a toolset could not be opened ({type(error).__name__}: {error})") from error
+        opened = opening.pop_all()
     try:
-        return await stack.enter_async_context(toolset)
-    except Exception as error:
-        raise UsageError(f"a toolset could not be opened ({type(error).__name__}: {error})") from error
+        yield toolset
+    finally:
+        try:
+            await opened.aclose()
+        except Exception as error:
+            logger.warning("the model or a toolset could not be closed (%s: %s)", type(error).__name__, error)
 
 
-async def _drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interrupt) -> TurnResult:
+async def _drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interrupt, skipped: int) -> TurnResult:
     """Walk the graph. A node that raises or is cancelled has no edge, so the end it comes to is made here."""
     try:
-        with interrupt.scope(deps.limits.timeout):
+        with interrupt.scope(deps.limits.timeout) as scope:
             await deps.sink.emit(
                 TurnStarted(
                     turn_id=state.turn_id,
@@ -168,9 +176,9 @@ async def _drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interr
                     prompt=state.prompt,
                 )
             )
-            return await _ended(deps, await _walk(flow, state, deps))
-        outcome, reason = interrupt.reason(deps.limits.timeout)
-        return await _settle(state, deps, outcome, reason)
+            if skipped:
+                await deps.sink.emit(Notice("warning", f"{skipped} damaged messages of the session left out"))
+            result = await _walk(flow, state, deps)
     except anyio.get_cancelled_exc_class():
         await _settle(state, deps, Outcome.INTERRUPTED, "the task that ran the turn was cancelled")
         raise
@@ -180,6 +188,9 @@ async def _drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interr
             return await _settle(state, deps, cause.outcome, str(cause))
         failure = f"internal error: {type(cause).__name__}: {cause}"
         return await _settle(state, deps, Outcome.INTERNAL_ERROR, failure)
+    if scope.cancelled_caught:
+        return await _settle(state, deps, *interrupt.reason(deps.limits.timeout))
+    return await _ended(deps, result)
 
 
 async def _walk(flow: Flow, state: TurnState, deps: TurnDeps) -> TurnResult:
@@ -198,26 +209,27 @@ async def _walk(flow: Flow, state: TurnState, deps: TurnDeps) -> TurnResult:
             began = deps.clock.ms()
             try:
                 step = await anext(run)
+                to = _successor(node, step, allowed[role])
             except BaseException as error:
+                said = f"{type(error).__name__}: {error}".rstrip(": ")
                 with anyio.CancelScope(shield=True):
-                    await _left(
-                        state,
-                        deps,
-                        node,
-                        number,
-                        None,
-                        began,
-                        f"{type(error).__name__}: {error}".rstrip(": "),
-                    )
+                    try:
+                        await _left(state, deps, node, number, None, began, said)
+                    except TurngraphError as failure:  # must not hide why the node was left
+                        logger.warning("%s", failure)
                 raise
-            to = END if isinstance(step, EndMarker) else str(step[0].node_id)
-            if to not in allowed[role]:
-                raise UndeclaredTransition(
-                    f"{_name(type(node))} went on to {to}, which its return annotation does not declare; "
-                    f"it declares {', '.join(sorted(allowed[role]))}"
-                )
             await _left(state, deps, node, number, to, began)
         return step.value
+
+
+def _successor(node: TurnNode, step: Sequence[GraphTask] | EndMarker[TurnResult], allowed: set[str]) -> str:
+    to = END if isinstance(step, EndMarker) else str(step[0].node_id)
+    if to not in allowed:
+        raise UndeclaredTransition(
+            f"{_name(type(node))} went on to {to}, which its return annotation does not declare; "
+            f"it declares {', '.join(sorted(allowed))}"
+        )
+    return to
 
 
 def _node_of(step: Sequence[GraphTask]) -> TurnNode:
@@ -237,8 +249,10 @@ async def _left(
     error: str | None = None,
 ) -> None:
     duration = deps.clock.ms() - began
-    deps.log.visit(Visit(number, node.role, _name(type(node)), state.iteration, to, duration, error))
-    await deps.sink.emit(NodeLeft(node.role, number, state.iteration, to, duration, error))
+    try:
+        deps.log.visit(Visit(number, node.role, _name(type(node)), state.iteration, to, duration, error))
+    finally:  # what cannot be written is shown all the same
+        await deps.sink.emit(NodeLeft(node.role, number, state.iteration, to, duration, error))
 
 
 async def _settle(state: TurnState, deps: TurnDeps, outcome: Outcome, error: str) -> TurnResult:
@@ -256,7 +270,8 @@ async def _ended(deps: TurnDeps, result: TurnResult) -> TurnResult:
         deps.log.end(result)
     except StoreError as failure:
         result = replace(result, outcome=Outcome.INTERNAL_ERROR, error=str(failure), saved=False)
-    await _LastWords(deps.sink).emit(TurnEnded(result))
+    with anyio.CancelScope(shield=True):
+        await _LastWords(deps.sink).emit(TurnEnded(result))
     return result
 
 
