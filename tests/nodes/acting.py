@@ -103,8 +103,8 @@ class Ledger:
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         return self._write("message", (message, replaces))
 
-    def intent(self, iteration: int, slot: Slot) -> int:
-        return self._write("intent", slot.position)
+    def intent(self, iteration: int, slot: Slot) -> None:
+        self._write("intent", slot.position)
 
     def result(self, iteration: int, slot: Slot) -> int:
         return self._write("result", (slot.position, slot.status))
@@ -112,8 +112,8 @@ class Ledger:
     def repair(self, description: str) -> int:
         return self._write("repair", description)
 
-    def visit(self, visit: Visit) -> int:
-        return self._write("visit", visit)
+    def visit(self, visit: Visit) -> None:
+        self._write("visit", visit)
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
         return self._write("seal", (iteration, list(messages)))

@@ -275,10 +275,12 @@ async def test_a_tool_may_ask_while_it_runs_and_be_allowed() -> None:
 
 
 async def test_a_tool_that_asks_while_it_runs_may_be_refused() -> None:
-    scene = scene_that_asks(Answers(Refuse("not today")))
+    policy = Answers(Refuse("not today"))
+    scene = scene_that_asks(policy)
     slot = await played(scene, Effect.READ_ONLY, {"path": "a"}, approved=False)
     assert (slot.status, slot.result and slot.result.content) == (CallStatus.REFUSED, "Refused: not today.")
     assert scene.state.refused
+    assert len(policy.requests) == 1
 
 
 async def test_a_tool_that_asks_while_it_runs_may_end_the_turn() -> None:
