@@ -38,7 +38,8 @@ class Visit:
 class TurnLog(Protocol):
     """Where one turn writes what happened: append-only, each fact once, when it is known.
 
-    Methods that return a row's id have made the row safe by then; all raise `StoreError`. Only what a seal names is visible to later turns.
+    Methods that return a row's id have made the row safe by then; all raise `StoreError`.
+    Only what a seal names is visible to later turns.
     """
 
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:

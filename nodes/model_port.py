@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import cast
 
 from pydantic_ai.exceptions import ModelHTTPError, UserError
-from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart, repair_messages
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from .errors import ProviderError, TurngraphError, UsageError
+from .history.sanitise import sanitise
 
 _LONGEST_PROVIDER_MESSAGE = 500
 
@@ -50,7 +51,7 @@ class ModelPort:
 
     def _wire(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
         if len(messages) > self._seen:
-            added = repair_messages(messages[self._seen :])
+            added, _ = sanitise(messages[self._seen :])
             self._prepared += self.model.prepare_messages(added, parameters)
             self._seen = len(messages)
         return self._prepared
@@ -59,12 +60,19 @@ class ModelPort:
 def with_guidance(messages: list[ModelMessage], guidance: str) -> list[ModelMessage]:
     """The messages with a remark for the model at the end of the last request.
 
-    It joins that request because strict servers refuse two user messages in a row.
+    It joins the user's own words there, since strict servers refuse two user messages in a row.
     """
     last = messages[-1]
     if not isinstance(last, ModelRequest):
         return [*messages, ModelRequest(parts=[UserPromptPart(guidance)])]
-    return [*messages[:-1], replace(last, parts=[*last.parts, UserPromptPart(guidance)])]
+    *others, final = last.parts
+    if not isinstance(final, UserPromptPart):
+        others, joined = [*last.parts], UserPromptPart(guidance)
+    elif isinstance(final.content, str):
+        joined = replace(final, content=f"{final.content}\n\n{guidance}")
+    else:
+        joined = replace(final, content=[*final.content, guidance])
+    return [*messages[:-1], replace(last, parts=[*others, joined])]
 
 
 @contextmanager

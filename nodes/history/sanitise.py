@@ -1,69 +1,101 @@
-"""Make a loaded history one that every provider accepts."""
+"""Make a history one that every provider accepts."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelRequest,
     ModelRequestPart,
     ModelResponse,
     TextPart,
     ThinkingPart,
+    ToolCallPart,
     ToolReturnPart,
-    repair_messages,
 )
+
+UNANSWERED = "Interrupted: no result of this call was recorded, and its effects may have happened."
+
+_Place = tuple[int, int]
+"""Where a part stands: the number of its message, and its number in it."""
 
 
 def sanitise(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], list[str]]:
     """The history with every call answered and nothing empty, and what had to be mended, in words.
 
-    Responses without text and calls go; results without a call go; a call without a result gets one that says it
-    was interrupted; neighbouring requests become one, results first and in the order of their calls.
+    Responses without text and calls go, and so do results without a call. After each response with calls comes one
+    request that starts with one result for each call, in their order: a result that came late is moved there, and a
+    call that has none gets one that says so. Neighbouring requests become one.
     """
-    kept = [message for message in messages if not _is_empty(message)]
-    repaired = repair_messages(kept)
-    if any(not message.parts for message in repaired):  # a request of nothing but results without a call
-        repaired = repair_messages([message for message in repaired if message.parts])
-    repaired = _results_first(repaired)
-    answered = _count_returns(repaired, synthesised=True) - _count_returns(kept, synthesised=True)
-    dropped = _count_returns(kept, synthesised=False) - _count_returns(repaired, synthesised=False)
-    counted = [
-        (len(messages) - len(kept), "empty response(s) left out"),
-        (answered, "unanswered call(s) answered as interrupted"),
-        (dropped, "result(s) without a call left out"),
-    ]
-    return repaired, [f"{count} {what}" for count, what in counted if count]
-
-
-def _results_first(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Put the results of each request first, one for each call and in their order."""
-    ordered: list[ModelMessage] = []
-    calls: list[str] = []
-    for message in messages:
+    spoken = [message for message in messages if not _is_empty(message)]
+    answers = _answers(spoken)
+    mended: list[ModelMessage] = []
+    for number, message in enumerate(spoken):
         if isinstance(message, ModelResponse):
-            calls = [call.tool_call_id for call in message.tool_calls]
-            ordered.append(message)
+            mended.append(message)
+            if results := list(_results(number, message, answers)):
+                mended.append(ModelRequest(parts=results))
+        elif others := [part for part in message.parts if not isinstance(part, ToolReturnPart)]:
+            _say(mended, message, others)
+        elif mended and isinstance(mended[-1], ModelRequest):
+            _say(mended, message, [])
+    results = [part for message in spoken for part in message.parts if isinstance(part, ToolReturnPart)]
+    calls = [part for message in spoken for part in message.parts if isinstance(part, ToolCallPart)]
+    counted = [
+        (len(messages) - len(spoken), "empty message(s) left out"),
+        (len(calls) - len(answers), "unanswered call(s) answered as interrupted"),
+        (len(results) - len(answers), "result(s) without a call left out"),
+    ]
+    return mended, [f"{count} {what}" for count, what in counted if count]
+
+
+def _answers(messages: Sequence[ModelMessage]) -> Mapping[_Place, ToolReturnPart]:
+    """The result of each call that has one.
+
+    A result answers the oldest open call of its id before it; a later response that uses the id again closes the
+    calls of the earlier one, since some servers give every call the same id.
+    """
+    answers: dict[_Place, ToolReturnPart] = {}
+    waiting: dict[str, deque[_Place]] = {}
+    for number, message in enumerate(messages):
+        if isinstance(message, ModelResponse):
+            for call in message.tool_calls:
+                if any(place[0] != number for place in waiting.get(call.tool_call_id, ())):
+                    del waiting[call.tool_call_id]
+                waiting.setdefault(call.tool_call_id, deque()).append((number, _position(message, call)))
         else:
-            parts = _in_order(message.parts, calls)
-            ordered.append(message if parts == message.parts else replace(message, parts=parts))
-    return ordered
+            for part in message.parts:
+                if isinstance(part, ToolReturnPart) and waiting.get(part.tool_call_id):
+                    answers[waiting[part.tool_call_id].popleft()] = part
+    return answers
 
 
-def _in_order(parts: Sequence[ModelRequestPart], calls: Sequence[str]) -> list[ModelRequestPart]:
-    others: list[ModelRequestPart] = []
-    answers: list[tuple[int, ModelRequestPart]] = []
-    waiting = Counter(calls)
-    for part in parts:
-        call_id: str = getattr(part, "tool_call_id", "")
-        if call_id not in calls:
-            others.append(part)
-        elif waiting[call_id]:
-            waiting[call_id] -= 1
-            answers.append((calls.index(call_id), part))
-    return [part for _, part in sorted(answers, key=lambda answer: answer[0])] + others
+def _results(
+    number: int, response: ModelResponse, answers: Mapping[_Place, ToolReturnPart]
+) -> Iterator[ToolReturnPart]:
+    for call in response.tool_calls:
+        yield answers.get((number, _position(response, call))) or ToolReturnPart(
+            tool_name=call.tool_name,
+            content=UNANSWERED,
+            tool_call_id=call.tool_call_id,
+            timestamp=response.timestamp,
+            outcome="interrupted",
+        )
+
+
+def _position(response: ModelResponse, call: ToolCallPart) -> int:
+    return next(number for number, part in enumerate(response.parts) if part is call)
+
+
+def _say(mended: list[ModelMessage], request: ModelRequest, others: Sequence[ModelRequestPart]) -> None:
+    """Add a request, or let it join the one before it; one that needs no change stays the object it is."""
+    joined = mended.pop().parts if mended and isinstance(mended[-1], ModelRequest) else ()
+    parts = cast(list[ModelRequestPart], [*joined, *others])
+    mended.append(request if parts == list(request.parts) else replace(request, parts=parts))
 
 
 def _is_empty(message: ModelMessage) -> bool:
@@ -73,12 +105,3 @@ def _is_empty(message: ModelMessage) -> bool:
         (isinstance(part, TextPart) and not part.content.strip()) or isinstance(part, ThinkingPart)
         for part in message.parts
     )
-
-
-def _count_returns(messages: Sequence[ModelMessage], *, synthesised: bool) -> int:
-    parts = (part for message in messages for part in message.parts if isinstance(part, ToolReturnPart))
-    return sum(_is_synthesised(part) is synthesised for part in parts)
-
-
-def _is_synthesised(part: ToolReturnPart) -> bool:
-    return bool(part.metadata) and part.outcome == "interrupted"

@@ -55,8 +55,10 @@ async def test_the_wire_grows_by_what_was_added_and_guidance_does_not_stay() -> 
         ModelRequest(parts=[ToolReturnPart("look", "1", "a")]),
     ]
     await said(port, messages, "again")
-    assert [[len(message.parts) for message in request] for request in model.requests] == [[2], [1], [1, 1, 2]]
+    assert [[len(message.parts) for message in request] for request in model.requests] == [[1], [1], [1, 1, 2]]
     assert model.prepared == 3
+    asked = [request[-1].parts[-1] for request in model.requests]
+    assert [part.content for part in asked if isinstance(part, UserPromptPart)] == ["one\n\nremark", "one", "again"]
     assert [len(message.parts) for message in messages] == [1, 1, 1]
 
 

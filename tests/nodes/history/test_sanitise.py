@@ -71,6 +71,25 @@ def test_one_id_for_all_calls_loses_no_result() -> None:
     assert sanitise(history) == (history, [])
 
 
+def test_a_late_result_is_moved_to_its_call() -> None:
+    mended, repairs = sanitise(
+        [
+            ModelResponse(parts=[ToolCallPart("t", {}, "a")]),
+            ModelRequest(parts=[UserPromptPart("well?")]),
+            ModelResponse(parts=[TextPart("wait")]),
+            ModelRequest(parts=[ToolReturnPart("t", "late", "a"), UserPromptPart("and?")]),
+        ]
+    )
+    assert repairs == []
+    assert [[type(part).__name__ for part in message.parts] for message in mended] == [
+        ["ToolCallPart"],
+        ["ToolReturnPart", "UserPromptPart"],
+        ["TextPart"],
+        ["UserPromptPart"],
+    ]
+    assert "late" in repr(mended[1])
+
+
 def test_what_was_mended_is_counted() -> None:
     history: list[ModelMessage] = [
         ModelRequest(parts=[UserPromptPart("go"), ToolReturnPart("t", "lost", "x")]),
@@ -81,7 +100,7 @@ def test_what_was_mended_is_counted() -> None:
     ]
     mended, repairs = sanitise(history)
     assert repairs == [
-        "2 empty response(s) left out",
+        "2 empty message(s) left out",
         "2 unanswered call(s) answered as interrupted",
         "1 result(s) without a call left out",
     ]
