@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest
 from ..tools.effects import Effect
 from .deps import TurnDeps
 from .errors import StoreError
+from .events import ToolCalled
 from .outcome import Outcome, TurnResult
 from .results import settle
 from .slots import CallStatus, Slot, ToolCallRegistry
@@ -49,7 +50,7 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
     registry = state.session.tool_registry
     sealing = state.reply is not None and state.reply_row is not None and (registry.slots or state.task_completed)
     if sealing:
-        _register_the_rest(state)
+        await _register_the_rest(state, deps)
     for slot in registry.open:
         with suppress(StoreError):  # every slot is filled first; what was not written is tried again below
             await settle(state, deps, slot, *_of_unfinished(slot))
@@ -70,13 +71,14 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
     state.batches = []
 
 
-def _register_the_rest(state: TurnState) -> None:
+async def _register_the_rest(state: TurnState, deps: TurnDeps) -> None:
     """Give a slot to each call that no node registered, so that it is answered too."""
     registry = state.session.tool_registry
     registered = {slot.call.tool_call_id for slot in registry.slots}
     for call in state.reply.tool_calls if state.reply else ():
         if call.tool_call_id not in registered:
-            registry.register(call)
+            slot = registry.register(call)
+            await deps.sink.emit(ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect))
 
 
 def _of_unfinished(slot: Slot) -> tuple[CallStatus, str]:

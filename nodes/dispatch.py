@@ -37,9 +37,7 @@ class Dispatch(TurnNode):
         state = ctx.state
         manager = await ctx.deps.toolbox.manager(state)
         calls = self.collect(ctx, manager)
-        slots = [state.session.tool_registry.register(call) for call in calls]
-        for slot in slots:
-            await self.announce(ctx, manager, slot)
+        slots = [await self.register(ctx, manager, call) for call in calls]
         for slot in slots:
             await self.admit(ctx, manager, slot)
         if slots:
@@ -67,10 +65,12 @@ class Dispatch(TurnNode):
             state.reply, state.task_completed, state.unusable_replies = reply, False, 0
         return calls
 
-    async def announce(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
-        call, tool = slot.call, manager.get_tool_def(slot.call.tool_name)
+    async def register(self, ctx: Ctx, manager: ToolManager[Any], call: ToolCallPart) -> Slot:
+        slot = ctx.state.session.tool_registry.register(call)
+        tool = manager.get_tool_def(call.tool_name)
         slot.effect = effect_of(tool) if tool is not None else Effect.READ_ONLY
         await ctx.deps.sink.emit(ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect))
+        return slot
 
     async def admit(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
         """Leave the slot open if its call may run; fill it with what is wrong otherwise."""
