@@ -71,7 +71,7 @@ async def test_guidance_is_said_once() -> None:
     await Stream().run(scene.ctx)
     await Stream().run(scene.ctx)
     first, second = scene.model.requests
-    assert [getattr(part, "content", None) for part in first[-1].parts] == ["work", "Call a tool."]
+    assert [getattr(part, "content", None) for part in first[-1].parts] == ["work\n\nCall a tool."]
     assert [getattr(part, "content", None) for part in second[-1].parts] == ["work"]
     assert (scene.state.guidance, scene.state.session.messages) == (None, history)
 
