@@ -9,13 +9,24 @@ import pytest
 from turngraph.flows.interrupt import Interrupt
 from turngraph.flows.runner import run_turn
 from turngraph.flows.sinks import MemorySink
-from turngraph.flows.store import Store
+from turngraph.flows.store import EndBody, Store
 from turngraph.nodes.deps import Limits
-from turngraph.nodes.events import Event, NodeEntered, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
+from turngraph.nodes.events import (
+    Event,
+    NodeEntered,
+    TextDelta,
+    ToolCalled,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from turngraph.nodes.outcome import Outcome, TurnResult
 from turngraph.nodes.slots import CallStatus
 
-from ..nodes.acting import Actor, call, reading, writing
+from ..nodes.acting import Actor, Delta, call, reading, writing
+from ..nodes.test_any_script import wire
+from ..scripted.rules import violation
 
 pytestmark = pytest.mark.anyio
 
@@ -166,3 +177,71 @@ async def test_a_turn_started_is_always_shown_before_its_end() -> None:
     sink = Acts(lambda event: isinstance(event, TurnStarted), interrupt.fire)
     await run_turn("x", model=Actor(), interrupt=interrupt, sink=sink)
     assert [type(event) for event in sink.events] == [TurnStarted, TurnEnded]
+
+
+SCRIPT: list[list[Delta]] = [["Hm. ", call("look"), call("write", 2)], ["Done."]]
+
+
+def write() -> str:
+    return "written"
+
+
+@pytest.mark.parametrize("outer", [True, False])
+async def test_a_stop_at_any_event_leaves_one_end_and_a_history_that_can_be_sent(outer: bool) -> None:
+    whole = MemorySink()
+    await run_turn("x", model=Actor(*SCRIPT), toolsets=[reading(look), writing(write)], sink=whole)
+    for at in range(1, len(whole.events) + 1):
+        with Store.in_memory() as store:
+            session, scope, interrupt = store.create_session("x"), anyio.CancelScope(), Interrupt()
+            sink = Acts(_nth(at), scope.cancel if outer else interrupt.fire)
+            result: TurnResult | None = None
+            with scope:
+                result = await run_turn(
+                    "x",
+                    model=Actor(*SCRIPT),
+                    toolsets=[reading(look), writing(write)],
+                    sink=sink,
+                    store=store,
+                    session=session,
+                    interrupt=interrupt,
+                )
+            (ended,) = [event.result for event in sink.events if isinstance(event, TurnEnded)]
+            assert ended.saved
+            assert ended.outcome in (Outcome.INTERRUPTED, Outcome.COMPLETED)
+            assert result in (None, ended)
+            assert outer or result is not None
+            called = [event.call_id for event in sink.events if isinstance(event, ToolCalled)]
+            finished = [event.call_id for event in sink.events if isinstance(event, ToolFinished)]
+            assert sorted(called) == sorted(finished)
+            messages = store.load_messages(session).messages
+            assert not messages or violation(wire(messages)) is None
+            stored = [record.body for record in store.journal(ended.turn_id) if isinstance(record.body, EndBody)]
+            assert [end.result for end in stored] == [ended]
+
+
+def _nth(at: int) -> Callable[[Event], bool]:
+    seen: list[Event] = []
+
+    def is_it(event: Event) -> bool:
+        seen.append(event)
+        return len(seen) == at
+
+    return is_it
+
+
+async def test_a_cancel_is_raised_again_also_when_the_store_fails() -> None:
+    hanging = asyncio.Event()
+
+    async def hang() -> str:
+        hanging.set()
+        return await forever()
+
+    with Store.in_memory() as store:
+        model, session = Actor([call("hang")]), store.create_session("x")
+        turn = run_turn("x", model=model, toolsets=[writing(hang)], store=store, session=session)
+        task = asyncio.create_task(turn)
+        await hanging.wait()
+        store.close()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +14,6 @@ from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import FunctionToolset
 from turngraph.nodes.errors import ProviderError, SinkError, StoreError, TurnAborted, UsageError
 from turngraph.nodes.events import ApprovalAsked, Notice, ToolFinished, ToolProgress, ToolStarted
-from turngraph.nodes.execute import Execute
 from turngraph.nodes.perform import ATTEMPTS, pause_before, perform
 from turngraph.nodes.slots import CallStatus, Slot
 from turngraph.tools.effects import Effect, declare
@@ -299,57 +296,3 @@ def test_pauses_double_up_to_five_seconds_with_a_tenth_more_at_most(monkeypatch:
     monkeypatch.setattr("turngraph.nodes.perform.FIRST_PAUSE", 0.5)
     for attempt, base in [(2, 0.5), (3, 1.0), (4, 2.0), (5, 4.0), (6, 5.0), (20, 5.0)]:
         assert all(base <= pause_before(attempt) <= base * 1.1 for _ in range(20))
-
-
-async def test_blocking_calls_of_one_batch_run_side_by_side() -> None:
-    barrier = threading.Barrier(2, timeout=10)
-
-    def tool() -> str:
-        barrier.wait()
-        return "met"
-
-    scene = scene_of(tool, Effect.READ_ONLY)
-    slots = scene.register(*[ToolCallPart("tool", {}, str(n)) for n in range(2)], effect=Effect.READ_ONLY)
-    scene.state.batches = [[0, 1]]
-    await Execute().run(scene.ctx)
-    assert [slot.status for slot in slots] == [CallStatus.OK] * 2
-
-
-async def test_batches_run_one_after_another() -> None:
-    running: list[int] = []
-
-    async def tool(n: int) -> str:
-        running.append(n)
-        count = len(running)
-        await anyio.sleep(0.01)
-        assert len(running) == count
-        return "x"
-
-    scene = scene_of(tool, Effect.WRITE)
-    slots = scene.register(*[ToolCallPart("tool", {"n": n}, str(n)) for n in range(3)], effect=Effect.WRITE)
-    scene.state.batches = [[0], [1], [2]]
-    await Execute().run(scene.ctx)
-    assert running == [0, 1, 2]
-    assert [slot.status for slot in slots] == [CallStatus.OK] * 3
-
-
-async def test_no_call_outlives_a_failure_of_the_store(tmp_path: Any) -> None:
-    """One call's result cannot be written; its neighbour, still running, is stopped before the node is left."""
-    marks: list[str] = []
-
-    async def tool(n: int) -> str:
-        if n:
-            try:
-                await anyio.sleep_forever()
-            finally:
-                marks.append("stopped")
-        return "x"
-
-    scene = scene_of(tool, Effect.READ_ONLY, ledger=Ledger(lambda number: number == 3))
-    scene.register(*[ToolCallPart("tool", {"n": n}, str(n)) for n in range(2)], effect=Effect.READ_ONLY)
-    scene.state.batches = [[1, 0]]
-    began = time.monotonic()
-    with pytest.raises(ExceptionGroup):
-        await Execute().run(scene.ctx)
-    assert marks == ["stopped"]
-    assert time.monotonic() - began < 5
