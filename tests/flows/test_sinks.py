@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic_ai.usage import RunUsage
 from turngraph.flows.sinks import JsonlSink, MemorySink, NullSink, Tee, event_json, plain_json, result_json
@@ -104,6 +104,8 @@ ANYTHING = st.recursive(
 
 
 @given(args=ANYTHING)
+@example(args=float("nan"))
+@example(args={"a": [float("-inf")]})
 def test_no_argument_keeps_an_event_from_being_one_line_of_strict_json(args: Any) -> None:
     line = json.dumps(event_json(ev.ToolCalled("c", "t", args, "execute")), allow_nan=False)
     assert "\n" not in line

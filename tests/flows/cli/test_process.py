@@ -264,7 +264,8 @@ def test_closed_standard_streams_do_no_harm(bench: Workbench, server: ScriptedSe
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert bench.turn("again", server, "--continue").document["answer"] == "Again."
+    again = bench.turn("again", server, "--continue")
+    assert again.document["answer"] == "Again.", again.stdout + again.stderr
 
 
 def test_debug_hides_secrets(bench: Workbench, server: ScriptedServer) -> None:
