@@ -76,9 +76,7 @@ class CallbackPolicy:
         return True
 
     async def decide(self, request: CallRequest) -> Decision:
-        part = ToolCallPart(
-            tool_name=request.tool_name, args=dict(request.args), tool_call_id=request.call_id
-        )
+        part = ToolCallPart(tool_name=request.tool_name, args=dict(request.args), tool_call_id=request.call_id)
         try:
             await self._callback(part, request)
         except ToolDenied as denied:
