@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .phrases import PLACE, SCOPE
+from .plan import Plan
 from .request import WORD, Request
 
 _ITEMS = (
@@ -27,7 +27,7 @@ LIST = (
 )
 
 
-def list_files(request: Request, named: Mapping[str, str | None]) -> dict[str, Any] | None:
+def list_files(request: Request, named: Mapping[str, str | None]) -> Plan | None:
     known = named.get("known")
-    path = request.place(known or named.get("where"), must_exist=known is not None)
-    return None if path is None or request.is_file(path) else {"path": path}
+    path = request.place(known or named.get("where"), must_exist=bool(known or named.get("loosely")))
+    return None if path is None or request.is_file(path) else Plan({"path": path})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from pydantic_ai.tools import RunContext
 from ...nodes.errors import UsageError
 from ...nodes.history.stamp import unstamp
 from ...nodes.parsing import parse_calls
+from .plan import as_it_is
 from .request import Request
 from .rules import RULES, route
 
@@ -124,11 +125,10 @@ class _Stream(StreamedResponse):
 
 
 def _reply(messages: Sequence[ModelMessage], offered: Collection[str], root: Path) -> ModelResponse:
-    last = messages[-1] if messages else None
-    parts: Sequence[ModelRequestPart] = last.parts if isinstance(last, ModelRequest) else []
-    results, asked = _open_ends(parts)
+    results, asked = _open_ends(messages[-1].parts if messages and isinstance(messages[-1], ModelRequest) else [])
     if results:
-        text = _harmless("\n\n".join(map(_shown, results)), offered)
+        told = (_shown(result, _telling(result, messages, root)) for result in results)
+        text = _harmless("\n\n".join(told), offered)
         return ModelResponse(parts=[TextPart(text)], model_name=NAME, finish_reason="stop")
     return ModelResponse(parts=[_call(asked, offered, root)], model_name=NAME, finish_reason="tool_call")
 
@@ -160,22 +160,37 @@ def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
             f"no language model is configured, and the offline router has no rule for this request: it can {kinds}; "
             f"for anything else configure a model {_CONFIGURE}"
         )
-    rule, arguments = routed
+    rule, plan = routed
     if rule.tool not in offered:
         raise UsageError(
             f"the offline router needs the tool {rule.tool} to {rule.kind}, and it is not offered; offer it, or "
             f"configure a model {_CONFIGURE}"
         )
-    return ToolCallPart(rule.tool, arguments)
+    return ToolCallPart(rule.tool, plan.arguments)
 
 
-def _shown(result: ToolReturnPart) -> str:
+def _telling(result: ToolReturnPart, messages: Sequence[ModelMessage], root: Path) -> Callable[[str], str]:
+    """How the rule that made a call tells its result; a call that no rule of now would make is told as it is."""
+    asked = ""
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            asked = _open_ends(message.parts)[1] or asked
+            continue
+        for call in message.tool_calls:
+            if call.tool_call_id == result.tool_call_id:
+                rule, plan = route(Request.read(asked, root)) or (None, None)
+                made = rule is not None and plan is not None and rule.tool == call.tool_name
+                return plan.tell if plan and made and plan.arguments == call.args_as_dict() else as_it_is
+    return as_it_is
+
+
+def _shown(result: ToolReturnPart, tell: Callable[[str], str]) -> str:
     text = result.content if isinstance(result.content, str) else result.model_response_str()
     if result.outcome == "denied":
         return f"{result.tool_name} was not allowed to run: {text}"
     if result.outcome != "success":
         return f"{result.tool_name} failed: {text}"
-    return text or f"{result.tool_name} gave an empty result."
+    return tell(text) or f"{result.tool_name} gave an empty result."
 
 
 def _harmless(text: str, offered: Collection[str]) -> str:

@@ -10,10 +10,20 @@ _QUOTES = re.compile(r'"([^"\n]+)"|`([^`\n]+)`|“([^”\n]+)”|‘([^’\n]+)�
 _COURTESY = re.compile(
     r"^(?:please|hey|hi|hello|ok|okay|so|now|kindly|just|(?:can|could|would|will) you|"
     r"i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|let me|let's|go and|help me|tell me|"
-    r"(?:can|could|may) (?:i|we)|(?:know|find out|check|see)(?= where| what| which| whether| if))[,!]? +",
+    r"(?:can|could|may) (?:i|we)|"
+    r"(?:know|find out|check|see|look up|show me|show us)"
+    r"(?= where| what| which| who| how| whether| if| is | has | does ))"
+    r"[,!]? +",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"(?:,? (?:please|for me|thanks|thank you|now|right now))+$", re.IGNORECASE)
+_EMPHASIS = re.compile(
+    r"^(where|what|which|who|how many|how often) (?:exactly|precisely|actually|else|all) ", re.IGNORECASE
+)
+_TO_WHOM = re.compile(r"^(find|show|give|get|list|print|draw|display|count|read|tell) (?:me|us)(?= \S)", re.IGNORECASE)
+_FILLER = re.compile(r"(?<=\w) (?:in total|altogether|overall|all in all)(?= |$)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:,? (?:please|for me|thanks|thank you|now|right now|again|at the moment|currently))+$", re.IGNORECASE
+)
 _PUNCTUATION = re.compile(r'(?<=[\w")])(?:[.?!]+| [?!]+)$|(?<=/)[?!]+$')
 _ARTICLE = re.compile(r"^(?:the|my|this|our) ", re.IGNORECASE)
 _NOUN = re.compile(
@@ -26,6 +36,7 @@ _WHOLE = re.compile(
     r"here|everywhere|anywhere|all files|(?:the )?top level",
     re.IGNORECASE,
 )
+_COMPARED = re.compile(r"(?:\w+est|last|same|other|next|previous|whole|name|names)", re.IGNORECASE)
 
 QUOTED = r'"\d+"'
 """How a quoted string stands in a tidied text: by its number."""
@@ -60,6 +71,7 @@ class Request:
             return cls("", (), root)
         while (shorter := _CLOSING.sub("", _PUNCTUATION.sub("", _COURTESY.sub("", text)))) != text:
             text = shorter
+        text = _TO_WHOM.sub(r"\1", _FILLER.sub("", _EMPHASIS.sub(r"\1 ", text)))
         return cls(text, tuple(quoted), root)
 
     def quotation(self, word: str) -> str | None:
@@ -94,7 +106,7 @@ class Request:
         named = _ARTICLE.sub("", phrase)
         bare = _NOUN.sub("", named)
         path = self.plain(bare)
-        is_word = re.fullmatch(WORD, bare) is not None
+        is_word = re.fullmatch(WORD, bare) is not None and _COMPARED.fullmatch(bare) is None
         if is_word and (self.is_folder(path) or self.is_file(path)):
             return path
         if _WHOLE.fullmatch(phrase):

@@ -8,44 +8,56 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from .counting import COUNT_FILES, COUNT_LINES, COUNT_MATCHES, count_files, count_lines, count_matches
+from .find_files import FIND, find_files
+from .identifiers import CALLERS, DEFINITION, where_defined, who_calls
 from .list_files import LIST, list_files
+from .plan import Plan
+from .ranking import LARGEST, LATELY, changed_lately, largest
 from .request import Request
 from .search import SEARCH, search
 from .show_file import SHOW, show_file
-
-Arguments = dict[str, Any]
+from .tree import TREE, tree
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of request. `arguments` gives the call's, or `None` when the words only seemed to fit."""
+    """One kind of request. `plan` says what to call, or `None` when the words only seemed to fit."""
 
     kind: str
     example: str
     tool: str
     phrasings: tuple[str, ...]
-    arguments: Callable[[Request, Mapping[str, str | None]], Arguments | None]
+    plan: Callable[[Request, Mapping[str, str | None]], Plan | None]
 
-    def read(self, request: Request) -> Arguments | None:
+    def read(self, request: Request) -> Plan | None:
         for phrasing in self.phrasings:
             found = re.fullmatch(phrasing, request.text, re.IGNORECASE)
-            if found and (arguments := self.arguments(request, found.groupdict())) is not None:
-                return arguments
+            if found and (plan := self.plan(request, found.groupdict())) is not None:
+                return plan
         return None
 
 
 RULES = (
+    Rule("say where a name is defined", "where is main defined?", "grep", DEFINITION, where_defined),
+    Rule("say who calls a function", "who calls main?", "grep", CALLERS, who_calls),
+    Rule("draw the tree", "show the tree of src", "glob", TREE, tree),
+    Rule("find the largest files", "what are the 5 largest files in src?", "glob", LARGEST, largest),
+    Rule("say what changed lately", "what changed in the last 2 days?", "glob", LATELY, changed_lately),
+    Rule("count files", "how many python files are in src?", "glob", COUNT_FILES, count_files),
+    Rule("count lines", "how many lines are in src/app.py?", "grep", COUNT_LINES, count_lines),
+    Rule("count a text", 'how many lines contain "TODO"?', "grep", COUNT_MATCHES, count_matches),
+    Rule("find files by name", "find files named *.toml", "glob", FIND, find_files),
     Rule("show a file", "read lines 10 to 20 of src/app.py", "read_file", SHOW, show_file),
     Rule("list files", "list the files in src", "list_dir", LIST, list_files),
     Rule("find a text", 'find "TODO" in src', "grep", SEARCH, search),
 )
 
 
-def route(request: Request) -> tuple[Rule, Arguments] | None:
-    """The first rule that understands the whole request, and its call's arguments."""
+def route(request: Request) -> tuple[Rule, Plan] | None:
+    """The first rule that understands the whole request, and its plan. Rules stand from narrow to wide."""
     for rule in RULES:
-        if (arguments := rule.read(request)) is not None:
-            return rule, arguments
+        if (plan := rule.read(request)) is not None:
+            return rule, plan
     return None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from .phrases import IN, PLACE, SCOPE
+from .plan import Plan
 from .request import WORD, Request
 
 _TARGET = r"(?P<target>\S.*?)"
-_SHOWN = r"(?:mentioned|used|defined|declared|called|referenced|imported|found|set|raised|written)"
-_SHOWS = r"(?:occurs?|appears?|shows? up|comes? up|gets? (?:used|called))"
-_USE = r"(?:use|mention|call|reference|import|set|contain|define)"
-_ITEMS = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appearances?|calls?|lines?|places?|files?)"
+_SHOWN = r"(?:mentioned|used|referenced|imported|found|set|raised|written)"
+_SHOWS = r"(?:occurs?|appears?|shows? up|comes? up|gets? used)"
+_USE = r"(?:use|mention|reference|import|set|contain)"
+_ITEMS = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appearances?|lines?|places?|files?)"
 
 SEARCH = (
     rf"(?P<vague>find|locate|look for|show(?: me)?(?= (?:all|every|each) )) {_TARGET}{SCOPE}",
@@ -30,8 +30,8 @@ SEARCH = (
     rf"(?P<vague>where(?: is|'s| are)) {_TARGET}{SCOPE}",
     rf"(?:in )?(?:which|what) (?:files?|lines?|places?)(?: {IN})? (?:is|are|does|do) {_TARGET} (?:{_SHOWN}|{_SHOWS})",
     rf"(?:which|what) (?:files?|lines?|places?) "
-    rf"(?:mentions?|contains?|uses?|references?|includes?|calls?|imports?|has|have) {_TARGET}{SCOPE}",
-    rf"(?:who|what) (?:uses|mentions|calls|references|imports) {_TARGET}{SCOPE}",
+    rf"(?:mentions?|contains?|uses?|references?|includes?|imports?|has|have) {_TARGET}{SCOPE}",
+    rf"(?:who|what) (?:uses|mentions|references|imports) {_TARGET}{SCOPE}",
     rf"(?:is|are) {_TARGET} {_SHOWN}{SCOPE}",
     rf"(?:does|do) (?:anything|anyone|any files?|something|we) {_USE} {_TARGET}{SCOPE}",
     rf"(?:(?:is|are) there )?(?:a|an|any|some) {_ITEMS} (?:of|to|with|containing) {_TARGET}{SCOPE}",
@@ -56,16 +56,21 @@ _POINTING = re.compile(
 _METACHARACTER = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
-def search(request: Request, named: Mapping[str, str | None]) -> dict[str, Any] | None:
+def search(request: Request, named: Mapping[str, str | None]) -> Plan | None:
     existing = named.get("existing")
-    path = request.place(existing or named.get("where"), must_exist=existing is not None)
-    text = _text(request, named["target"] or "", vague=named.get("vague") is not None)
+    path = request.place(existing or named.get("where"), must_exist=bool(existing or named.get("loosely")))
+    text = text_of(request, named["target"] or "", vague=named.get("vague") is not None)
     if path is None or text is None:
         return None
-    return {"pattern": _METACHARACTER.sub(r"\\\g<0>", text), "path": path}
+    return Plan({"pattern": literal_pattern(text), "path": path})
 
 
-def _text(request: Request, target: str, *, vague: bool) -> str | None:
+def literal_pattern(text: str) -> str:
+    """A regular expression of ripgrep's that fits only a text itself."""
+    return _METACHARACTER.sub(r"\\\g<0>", text)
+
+
+def text_of(request: Request, target: str, *, vague: bool) -> str | None:
     """The one text to look for: a quoted string or a single word, which must look like code after a `vague` verb."""
     while shorter := _LEADING.match(target):
         target = target[shorter.end() :]

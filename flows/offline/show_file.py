@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...tools.read_file import PAGE_LINES
+from .plan import Plan
 from .request import WORD, Request
 
 _VERB = (
@@ -37,7 +37,7 @@ SHOW = (
 )
 
 
-def show_file(request: Request, named: Mapping[str, str | None]) -> dict[str, Any] | None:
+def show_file(request: Request, named: Mapping[str, str | None]) -> Plan | None:
     known = named.get("known")
     path = request.file(known or named.get("file") or "", must_exist=known is not None)
     if path is None:
@@ -46,11 +46,11 @@ def show_file(request: Request, named: Mapping[str, str | None]) -> dict[str, An
     if count is not None or named.get("head"):
         first, last = 1, count or 10
     if first is None:
-        return {"path": path}
+        return Plan({"path": path})
     if named.get("onward"):
-        return {"path": path, "offset": first}
+        return Plan({"path": path, "offset": first})
     last = first if last is None else last
     if not 1 <= first <= last:
         return None
     # A page holds no more; what follows it, the tool says.
-    return {"path": path, "offset": first, "limit": min(last - first + 1, PAGE_LINES)}
+    return Plan({"path": path, "offset": first, "limit": min(last - first + 1, PAGE_LINES)})
