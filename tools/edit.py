@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 HINT_LINES = 5_000
@@ -39,12 +40,12 @@ def disjoint(found: list[Match]) -> list[Match]:
     return kept
 
 
-def substitute(text: str, places: list[Match], new: str) -> tuple[str, list[str]]:
-    """The text with every place replaced, and what stands at each place now.
+def substitute(text: str, places: list[Match], new: Sequence[str]) -> tuple[str, list[str]]:
+    """The text with each place replaced by its new text, and what stands at each place now.
 
-    A bare newline in `new` takes the line end of the line it replaces; everything else is written as given.
+    A bare newline in a new text takes the line end of the line it replaces; everything else is written as given.
     """
-    inserted = [_fitted(text, place, new) for place in places]
+    inserted = [_fitted(text, place, one) for place, one in zip(places, new, strict=True)]
     pieces: list[str] = []
     position = 0
     for place, replacement in zip(places, inserted, strict=True):

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .page import Page, read_page
+from .version import Version
 from .wording import count
 from .workspace import Workspace
 
@@ -26,7 +27,8 @@ def tool(workspace: Workspace) -> Callable[..., str]:
         """Read a text file, one page at a time.
 
         Each line is shown as its number, an arrow and its text. A line is cut after 2,000 characters and a page
-        after 100,000; what was cut is said. Bytes that are not UTF-8 are shown as \\xNN.
+        after 100,000; what was cut is said. UTF-16 with a byte order mark is read too; other bytes that are not UTF-8
+        are shown as \\xNN.
 
         Args:
             path: The file, relative to the workspace.
@@ -36,7 +38,9 @@ def tool(workspace: Workspace) -> Callable[..., str]:
         """
         real, file = workspace.open(path)
         with file:
+            version = Version.of(file)
             page = read_page(file, workspace.display(real), offset, limit, column)
+        workspace.saw(real, version)
         return _show(workspace.display(real), page, column)
 
     return read_file

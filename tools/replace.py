@@ -1,4 +1,7 @@
-"""Replace a file's content as one step: another process sees the old bytes or the new ones, never half of both."""
+"""Replace a file's content as one step: another process sees the old bytes or the new ones, never half of both.
+
+Only a file with several hard links is written in place.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ import stat
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 from weakref import WeakValueDictionary
 
 from pydantic_ai.exceptions import ToolFailed
 
+IN_PLACE_BYTES = 64 * 1024 * 1024
 _locks: WeakValueDictionary[Path, threading.Lock] = WeakValueDictionary()
 _guard = threading.Lock()
 
@@ -43,12 +49,39 @@ def refuse_unwritable(path: Path, name: str) -> None:
         raise ToolFailed(f"{name} is read-only (mode {mode:04o}); change its mode first if it is meant to be edited.")
 
 
-def replace(path: Path, name: str, content: bytes) -> None:
-    """Write `content` as the whole file `path`, creating it under the umask or keeping its mode, owner and xattrs.
+@dataclass(frozen=True)
+class Stamp:
+    """What tells, without reading it, that a file was touched; `None` stands for a file that is not there."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def replace(path: Path, name: str, content: bytes, expected: Stamp | None) -> str:
+    """Write `content` as the whole file `path`, provided that the file still bears the `expected` stamp.
+
+    A new file is created under the umask. An old one keeps its mode, owner and extended attributes. One that has
+    several hard links is written in place, for a rename would part them; returns a note that says so, or nothing.
 
     Raises:
-        ToolFailed: the directory does not allow a new file, or the file's owner cannot be kept.
+        ToolFailed: the file was touched meanwhile, its directory does not allow a new file, or its owner cannot be
+            kept.
     """
+    status = _status(path)
+    if status and status.st_nlink > 1:
+        if status.st_size > IN_PLACE_BYTES:
+            raise ToolFailed(
+                f"{name} has {status.st_nlink} hard links and is too big to be written in place; use bash."
+            )
+        _refuse_touched(path, name, expected)
+        _overwrite(path, content)
+        return f" It was written in place, for {status.st_nlink} hard links share it."
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -57,15 +90,49 @@ def replace(path: Path, name: str, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            if path.exists():
+            if status:
                 _inherit(path, temporary, name)
             file.flush()
             os.fsync(file.fileno())
+        _refuse_touched(path, name, expected)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
+    return ""
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _refuse_touched(path: Path, name: str, expected: Stamp | None) -> None:
+    status = _status(path)
+    if (Stamp.of(status) if status else None) != expected:
+        raise ToolFailed(f"{name} was changed by another program at this very moment; read it and try again.")
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    """Write in place; what was there is put back if that fails."""
+    with path.open("r+b") as file:
+        before = file.read()
+        try:
+            _fill(file, content)
+        except BaseException:
+            _fill(file, before)
+            raise
+
+
+def _fill(file: BinaryIO, content: bytes) -> None:
+    file.seek(0)
+    file.write(content)
+    file.truncate()
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _inherit(original: Path, copy: Path, name: str) -> None:

@@ -11,26 +11,16 @@ from typing import BinaryIO
 
 from pydantic_ai.exceptions import ToolFailed
 
-
-@dataclass(frozen=True)
-class Version:
-    """What tells one state of a file from another without reading it."""
-
-    inode: int
-    size: int
-    modified_ns: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Version:
-        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+from .gitdir import belongs_to_git
+from .version import Version
 
 
 @dataclass
 class Workspace:
     """A directory that tools may touch and never leave.
 
-    It remembers which version of a file the tools last saw, so that a file somebody else changed meanwhile is not
-    overwritten unread.
+    It remembers the version in which a file was last read, so that nothing is overwritten that was never seen. The
+    memory is this object's own: another toolset starts with none.
 
     Raises:
         NotADirectoryError: the root is no directory.
@@ -81,7 +71,7 @@ class Workspace:
         raise ToolFailed(f"There is no directory {name}; {self._nearest(real)}.")
 
     def open(self, path: str) -> tuple[Path, BinaryIO]:
-        """Open a regular file for reading and remember its version. The caller closes it.
+        """Open a regular file for reading. The caller closes it.
 
         Raises:
             ToolFailed: there is no such file, it is a directory or special, unreadable, or outside the workspace.
@@ -97,7 +87,6 @@ class Workspace:
             raise ToolFailed(f"{name} may not be read: permission denied.") from None
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode):
-            self._seen[real] = Version.of(status)
             return real, os.fdopen(descriptor, "rb")
         os.close(descriptor)
         if stat.S_ISDIR(status.st_mode):
@@ -108,14 +97,26 @@ class Workspace:
         """The path as it is shown: relative to the root, posix, whatever cannot be printed escaped."""
         return printable(path.relative_to(self.root).as_posix())
 
-    def saw(self, path: Path) -> None:
-        """Remember the present version of a file that a tool has just written."""
-        self._seen[path] = Version.of(path.stat())
+    def writable(self, path: str) -> Path:
+        """The real path of a file that a tool may write; it need not exist.
 
-    def changed_since_seen(self, path: Path) -> bool:
-        """Whether a file that the tools have seen is no longer what they saw."""
-        seen = self._seen.get(path)
-        return seen is not None and seen != Version.of(path.stat())
+        Raises:
+            ToolFailed: it lies outside the workspace, or belongs to git.
+        """
+        real = self.resolve(path)
+        if belongs_to_git(real, self.root):
+            raise ToolFailed(
+                f"{self.display(real)} belongs to git, which runs what is written there; use git through bash instead."
+            )
+        return real
+
+    def saw(self, real: Path, version: Version) -> None:
+        """Remember the version in which a file was read or written."""
+        self._seen[real] = version
+
+    def seen(self, real: Path) -> Version | None:
+        """The version in which a file was last read or written, if it was."""
+        return self._seen.get(real)
 
     def _nearest(self, real: Path) -> str:
         parent = next(parent for parent in real.parents if parent.is_dir())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
 
-from .replace import exclusive, refuse_unwritable, replace
+from .encoding import marked
+from .replace import Stamp, exclusive, refuse_unwritable, replace
+from .version import Version
 from .wording import count
 from .workspace import Workspace
 
@@ -22,24 +25,23 @@ def tool(workspace: Workspace) -> Callable[..., ToolReturn[str]]:
     def write_file(path: str, content: str) -> ToolReturn[str]:
         """Create a text file, or overwrite one, with exactly the given content in UTF-8.
 
-        Missing directories are created. To change part of a file use update_file. A file that changed since it was
-        last read is not overwritten: read it again first.
+        Missing directories are created. To change part of a file use update_file. A file that holds something is
+        overwritten only if it was read (with read_file) and has not changed since. What belongs to git is not written.
 
         Args:
             path: The file, relative to the workspace.
             content: The whole content of the file.
         """
-        real = workspace.resolve(path)
+        real = workspace.writable(path)
         name = workspace.display(real)
         data = encode(content)
         with exclusive(real):
-            exists = real.exists()
-            notes = _before_overwriting(workspace, real, name, data) if exists else ""
-            _make_parent(workspace, real, name)
-            replace(real, name, data)
-            workspace.saw(real)
+            stamp, notes = _before_overwriting(workspace, real, name, data) if real.exists() else (None, "")
+            _make_parent(real, name)
+            notes += replace(real, name, data, stamp)
+            workspace.saw(real, Version.of_bytes(data))
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
-        did = "Overwrote" if exists else "Created"
+        did = "Overwrote" if stamp else "Created"
         text = f"{did} {name}: {count(lines, 'line')}, {count(len(data), 'byte')}.{notes}"
         return ToolReturn(text, metadata={"edited": [name]})
 
@@ -61,21 +63,44 @@ def encode(content: str) -> bytes:
         ) from None
 
 
-def _before_overwriting(workspace: Workspace, real: Path, name: str, data: bytes) -> str:
+def _before_overwriting(workspace: Workspace, real: Path, name: str, data: bytes) -> tuple[Stamp, str]:
+    """Refuse to overwrite what was never seen; returns the file's stamp and what the new content loses of the old."""
     refuse_unwritable(real, name)
-    if workspace.changed_since_seen(real):
-        raise ToolFailed(f"{name} has changed since it was last read; read it again before overwriting it.")
+    seen = workspace.seen(real)
     with real.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if seen is None and status.st_size:
+            raise ToolFailed(
+                f"{name} exists and was not read, so overwriting it could lose something; read it with read_file first "
+                "(what is no text can be removed with bash)."
+            )
+        if seen not in (None, Version.of(file)):
+            raise ToolFailed(f"{name} has changed since it was last read; read it again before overwriting it.")
         head = file.read(_PROBE)
+    return Stamp.of(status), _lost(head, data)
+
+
+def _lost(head: bytes, data: bytes) -> str:
     notes = ""
-    if head.startswith(codecs.BOM_UTF8) and not data.startswith(codecs.BOM_UTF8):
-        notes += " The old file began with a BOM, the new one does not."
+    mark, new = marked(head), marked(data)
+    if mark and mark != new:
+        notes += f" The old file was {mark.name}, the new one is UTF-8{' with BOM' if new else ' without BOM'}."
+    elif not mark and not _is_utf8(head):
+        notes += " The old file was not UTF-8, the new one is."
     if b"\r\n" in head and b"\r\n" not in data:
         notes += " The old file had CRLF line ends, the new one does not."
     return notes
 
 
-def _make_parent(workspace: Workspace, real: Path, name: str) -> None:
+def _is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < _PROBE)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _make_parent(real: Path, name: str) -> None:
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

@@ -38,7 +38,8 @@ def patched(text: str, diff: str) -> str:
 
 @given(SMALL, st.text("ab\n", min_size=1, max_size=4), SMALL)
 def test_replacing_everywhere_is_str_replace_where_ends_are_plain(text: str, old: str, new: str) -> None:
-    edited, _ = substitute(text, disjoint(matches(text, old)), new)
+    found = disjoint(matches(text, old))
+    edited, _ = substitute(text, found, [new] * len(found))
     assert edited == text.replace(old, new)
 
 
@@ -46,7 +47,7 @@ def test_replacing_everywhere_is_str_replace_where_ends_are_plain(text: str, old
 def test_line_ends_outside_the_edit_stay(text: str, old: str, new: str) -> None:
     found = matches(text, old)
     assume(found)
-    edited, inserted = substitute(text, found[:1], new)
+    edited, inserted = substitute(text, found[:1], [new])
     place = found[0]
     assert edited == text[: place.start] + inserted[0] + text[place.end :]
     assert inserted[0].replace("\r\n", "\n") == new
@@ -58,7 +59,7 @@ def test_the_new_text_takes_the_line_ends_of_a_crlf_file(lines: list[str], old: 
     text = "".join(f"{line}\r\n" for line in lines)
     found = matches(text, old)
     assume(found)
-    edited, _ = substitute(text, found[:1], new)
+    edited, _ = substitute(text, found[:1], [new])
     assert "\n" not in edited.replace("\r\n", "")
 
 
@@ -66,7 +67,7 @@ def test_the_new_text_takes_the_line_ends_of_a_crlf_file(lines: list[str], old: 
 def test_the_diff_says_the_edit(text: str, old: str, new: str) -> None:
     places = disjoint(matches(text, old))
     assume(places)
-    edited, inserted = substitute(text, places, new)
+    edited, inserted = substitute(text, places, [new] * len(places))
     assume(edited != text)
     diff = unified("f", text, places, inserted)
     assert patched(text, diff).replace("\r", "").rstrip("\n") == edited.replace("\r", "").rstrip("\n")
@@ -75,7 +76,7 @@ def test_the_diff_says_the_edit(text: str, old: str, new: str) -> None:
 def test_a_simple_diff_is_the_usual_one() -> None:
     text = "".join(f"line {n}\n" for n in range(1, 31))
     places = [*matches(text, "line 5\n"), *matches(text, "line 25\n")]
-    edited, inserted = substitute(text, places, "new\nnewer\n")
+    edited, inserted = substitute(text, places, ["new\nnewer\n"] * len(places))
     expected = difflib.unified_diff(text.splitlines(), edited.splitlines(), "a/f", "b/f", lineterm="")
     assert unified("f", text, places, inserted) == "\n".join(expected)
 
@@ -83,7 +84,7 @@ def test_a_simple_diff_is_the_usual_one() -> None:
 def test_lines_between_two_edits_of_a_hunk_are_context() -> None:
     text = "old\nkept\nold\n"
     places = matches(text, "old")
-    _, inserted = substitute(text, places, "new")
+    _, inserted = substitute(text, places, ["new"] * len(places))
     assert unified("f", text, places, inserted).split("\n")[2:] == [
         "@@ -1,3 +1,3 @@",
         "-old",
@@ -97,7 +98,7 @@ def test_lines_between_two_edits_of_a_hunk_are_context() -> None:
 def test_a_long_diff_is_cut_and_counted() -> None:
     text = "x\n" * 1_000
     places = matches(text, "x")
-    _, inserted = substitute(text, places, "y" * 1_000)
+    _, inserted = substitute(text, places, ["y" * 1_000] * len(places))
     diff = unified("f", text, places, inserted)
     assert len(diff.split("\n")) == 201
     assert "1,803 more lines" in diff

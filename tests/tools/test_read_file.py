@@ -60,7 +60,12 @@ def test_a_page_is_bounded_and_says_so(workspace: Workspace, root: Path) -> None
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [(b"\x7fELF\0\0", "binary file of 6 bytes"), ("é".encode("utf-16"), "UTF-16")],
+    [
+        (b"\x7fELF\0\0", "binary file of 6 bytes"),
+        (b"\xff\xfe\xe9", "no valid text"),
+        (b"\xff\xfe\x00\xd8", "no valid text"),
+        ("a\0b".encode("utf-16"), "binary file of 8 bytes"),
+    ],
 )
 def test_what_is_not_text_is_refused_with_its_size(workspace: Workspace, root: Path, content: bytes, what: str) -> None:
     (root / "f").write_bytes(content)
@@ -74,6 +79,15 @@ def test_bytes_of_another_encoding_are_shown_and_said(workspace: Workspace, root
     assert "caf\\xe9" in text
     assert "not all UTF-8" in text
     assert "\ufffd" not in text
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_marked_encodings_are_read_and_named(workspace: Workspace, root: Path, codec: str) -> None:
+    (root / "f").write_bytes("\ufeffé\r\n😀\r\n".encode(codec))
+    text = read_file.tool(workspace)("f")
+    assert shown_lines(text) == ["é", "😀"]
+    assert f"{codec[:6].upper()} (" in text
+    assert "CRLF" in text
 
 
 def test_bom_and_line_ends_are_said_and_not_shown(workspace: Workspace, root: Path) -> None:
@@ -107,6 +121,10 @@ def test_a_file_too_big_to_count_says_at_least(
     text = read_file.tool(workspace)("huge", 1, 10)
     assert "of at least" in text
     assert "continue with offset=11" in text
+    with pytest.raises(ToolFailed, match="is more than"):
+        read_file.tool(workspace)("huge", 400_000)
+    (root / "line").write_text("x" * 500_000)
+    assert "[at least " in read_file.tool(workspace)("line")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

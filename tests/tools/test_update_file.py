@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_ai.exceptions import ToolFailed
-from turngraph.tools import update_file
+from turngraph.tools import read_file, update_file, write_file
 from turngraph.tools.workspace import Workspace
 
 BYTES = st.binary(max_size=60).map(lambda data: data.replace(b"\0", b""))
@@ -130,3 +130,77 @@ def test_binary_files_are_refused(workspace: Workspace, root: Path) -> None:
     (root / "f").write_bytes(b"x" * 10_000 + b"\0")
     with pytest.raises(ToolFailed, match="binary"):
         update_file.tool(workspace)("f", "x", "y", replace_all=True)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8"])
+def test_a_marked_encoding_is_kept(workspace: Workspace, root: Path, codec: str) -> None:
+    """T5-05 and T5-06: PowerShell's files stay what they are."""
+    before = "\ufeffnév = 1\r\n😀 = 2\r\n"
+    (root / "f").write_bytes(before.encode(codec))
+    update_file.tool(workspace)("f", "1", "ő\nzwei")
+    assert (root / "f").read_bytes() == before.replace("1", "ő\r\nzwei").encode(codec)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff\xfea", "no valid text"),
+        (b"\xff\xfe\x00\xd8a\x00", "no valid text"),
+        ("a日本".encode("iso2022_jp"), "ISO-2022"),
+        (b"\xff\xfea\0\0\0", "binary"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(workspace: Workspace, root: Path, content: bytes, why: str) -> None:
+    """T5-06."""
+    (root / "f").write_bytes(content)
+    with pytest.raises(ToolFailed, match=why):
+        update_file.tool(workspace)("f", "a", "b")
+    assert (root / "f").read_bytes() == content
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "cp1252", "gbk", "shift_jis", "big5", "euc_kr", "koi8-r"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_an_edit_in_any_code_page_is_the_edit_of_its_text_or_refused(
+    workspace: Workspace, root: Path, codec: str, data: st.DataObject
+) -> None:
+    """T5-06: decoded as what it is, the file holds the edit and nothing else has changed."""
+    words = {"gbk": "你好帐", "shift_jis": "表日ソ", "big5": "功許", "euc_kr": "가나", "koi8-r": "жя"}.get(codec, "éß")
+    text = data.draw(st.text(st.sampled_from(f"{words}ab\\|\n"), max_size=30))
+    old = data.draw(st.text(st.sampled_from("ab\\|\n"), min_size=1, max_size=3))
+    (root / "f").write_bytes(text.encode(codec))
+    try:
+        update_file.tool(workspace)("f", old, "N")
+    except ToolFailed:
+        assert (root / "f").read_bytes() == text.encode(codec)
+    else:
+        assert text.count(old) == 1 or old not in text
+        if old in text:
+            assert (root / "f").read_bytes() == text.replace(old, "N").encode(codec)
+        else:
+            (root / "f").read_bytes().decode(codec)
+
+
+def test_a_file_changed_since_it_was_read_is_not_edited(workspace: Workspace, root: Path) -> None:
+    """T5-08; a file that was never read may be edited, for the text to replace must stand in it."""
+    (root / "f").write_text("v1 x")
+    update, read = update_file.tool(workspace), read_file.tool(workspace)
+    update("f", "x", "y")
+    with pytest.raises(ToolFailed, match="was not read"):
+        write_file.tool(workspace)("f", "all")
+    read("f")
+    update("f", "v1", "v2")
+    update("f", "v2", "v3")
+    write_file.tool(workspace)("f", "v4 y")
+    (root / "f").write_text("v5 y")
+    with pytest.raises(ToolFailed, match="read it again before editing"):
+        update("f", "y", "z")
+    assert (root / "f").read_text() == "v5 y"
+
+
+def test_an_edit_can_be_seen_before_it_is_made(workspace: Workspace, root: Path) -> None:
+    (root / "f").write_text("x = 1\n")
+    planned = update_file.plan(workspace, "f", "1", "2")
+    assert planned.diff.endswith("@@ -1,1 +1,1 @@\n-x = 1\n+x = 2")
+    assert (root / "f").read_text() == "x = 1\n"
+    assert planned.diff in str(update_file.tool(workspace)("f", "1", "2").return_value)
