@@ -80,7 +80,8 @@ REFUSED = ("Task", "Lock", "Client", "Model", "Toolset", "Manager", "Event")
 def inside(value: Any) -> Iterator[Any]:
     """A value and everything it holds."""
     yield value
-    assert not inspect.isroutine(value) and not inspect.isclass(value)
+    assert not inspect.isroutine(value)
+    assert not inspect.isclass(value)
     assert not type(value).__name__.endswith(REFUSED)
     if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
