@@ -110,6 +110,22 @@ async def test_an_interrupt_after_the_end_changes_nothing() -> None:
     assert [event.result for event in sink.events if isinstance(event, TurnEnded)] == [result]
 
 
+async def test_a_cancel_while_the_end_is_shown_waits_for_it() -> None:
+    class Slow(MemorySink):
+        async def emit(self, event: Event) -> None:
+            if isinstance(event, TurnEnded):
+                scope.cancel()
+            await anyio.lowlevel.checkpoint()
+            self.events.append(event)
+
+    sink, result = Slow(), None
+    with anyio.CancelScope() as scope:
+        result = await run_turn("x", model=Actor(), sink=sink)
+    assert result is not None
+    assert result.outcome is Outcome.COMPLETED
+    assert sink.events[-1] == TurnEnded(result)
+
+
 async def test_the_end_reaches_a_slow_sink_whole() -> None:
     interrupt = Interrupt()
     sink = Acts(lambda event: isinstance(event, NodeEntered) and event.role == "stream", interrupt.fire)
