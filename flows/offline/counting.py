@@ -68,9 +68,8 @@ def count_files(request: Request, named: Mapping[str, str | None]) -> Plan | Non
         if found is None:
             return text
         kept = [note for note in found.notes if not note.startswith("[not shown: ")]
-        where = "here" if path == "." else path
-        head = f"{count(found.number, 'file')}{fit} in {path} and the folders below it."
-        return "\n".join([head if path != "." else head.replace("in . ", f"{where} "), *kept])
+        where = "the working directory" if path == "." else path
+        return "\n".join([f"{count(found.number, 'file')}{fit} in {where} and the folders below it.", *kept])
 
     return Plan({"pattern": pattern, "path": path}, tell)
 

@@ -55,10 +55,11 @@ CALLERS = (
     rf"(?:does|do|is|are) (?:anything|anyone|any files?|something|we) (?:call|invoke|calling|invoking) {_NAME}{SCOPE}",
 )
 
-_MODIFIERS = (
+_MODIFIER = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([^)]*\))?|unsafe|"
-    r"extern|virtual|override|inline|const|sealed|partial|data|open|declare|global|local|readonly|constexpr)\s+)*"
+    r"extern|virtual|override|inline|const|sealed|partial|data|open|declare|global|local|readonly|constexpr)\s+)"
 )
+_MODIFIERS = f"{_MODIFIER}*"
 _KEYWORDS = (
     r"(?:def|class|fn|func(?:\s*\([^)]*\))?|fun|function\*?|sub|struct|enum|union|trait|interface|protocol|type|"
     r"typedef|typealias|record|object|module|mod|namespace|package|macro_rules!|macro|const|let(?:\s+mut)?|var|val|"
@@ -74,6 +75,7 @@ def definition_pattern(name: str) -> str:
         rf"^\s*(?:{_MODIFIERS}{_KEYWORDS}\s+(?:self\.)?{word}(?:\W|$)"
         rf"|{_MODIFIERS}(?:[\w:]+\s+)*{_C_TYPE}\s*{word}\s*\("
         rf"|{_MODIFIERS}(?:[\w<>\[\],.?]+\s+)?{word}\s*\([^()]*\)\s*(?::[^{{]*)?\{{\s*$"
+        rf"|{_MODIFIER}+[\w<>\[\],.?]+\s+{word}\s*[=;]"
         rf"|(?:self\.|this\.)?{word}(?:\s*:\s*[^=]+)?\s+:?=(?:\s|$)"
         rf"|{word}\s*:\s*(?:async\s*)?(?:function\W|\([^)]*\)\s*=>)"
         rf"|{word}\s*:\s*[\w\[\]., |\"']*[\w\]\"']$)"
