@@ -46,7 +46,6 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         ripgrep.refuse_git(workspace, directory)
         wanted = relative_pattern(pattern, directory)
         with ripgrep.time_limit():
-            await ripgrep.check(directory, glob=wanted)
             found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
         lines = [f"[{count(len(found.files), 'file')} found for {pattern!r} in {workspace.display(directory)}]"]
         entries, gone = await to_thread.run_sync(ordered, directory, found.files, order)
@@ -54,7 +53,7 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
         lines += [label + workspace.display(directory / name) for name, label in entries[:shown]]
         if len(entries) > shown:
             lines.append(f"[not shown: {count(len(entries) - shown, 'more file')}; narrow the pattern or path]")
-        return "\n".join([*lines, *gone, *ripgrep.hidden_note(found), *found.problems])
+        return "\n".join([*lines, *gone, *ripgrep.hidden_note(found.hidden), *found.problems])
 
     return glob
 

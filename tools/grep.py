@@ -7,19 +7,25 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic_ai.exceptions import ToolFailed
 
 from . import ripgrep
+from .argument import refuse_unpassable
 from .glob import relative_pattern
 from .wording import count
 from .workspace import Workspace
 
 LIMIT = 100
 LINE_CHARACTERS = 500
+JSON_BYTES = 16 * 1024 * 1024
+_STATISTICS_BYTES = 1024
+_COUNT = ("--count", "--stats", "--null", "--with-filename", *ripgrep.VISIBLE)
 
 
 def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
@@ -47,6 +53,7 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
             context: How many lines to show before and after each match.
             include_ignored: Search files that .gitignore excludes, too.
         """
+        refuse_unpassable(pattern + (glob or ""), "pattern")
         options = [*(["--ignore-case"] if ignore_case else []), f"--regexp={pattern}"]
         real = workspace.resolve(path)
         directory = real.parent if real.is_file() else workspace.directory(path)
@@ -55,30 +62,69 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
             raise ToolFailed(f"{workspace.display(real)} is a file; leave out `glob` or name a directory.")
         wanted = relative_pattern(glob, directory) if glob else None
         with ripgrep.time_limit():
-            await ripgrep.check(directory, pattern=pattern, glob=wanted)
             if real.is_file():
-                found = ripgrep.Found([real.name], 0, [])
-                where = [f"./{real.name}"]
+                counted = await _count_in_file(directory, real.name, options)
             else:
-                found = await ripgrep.find(directory, glob=wanted, include_ignored=include_ignored)
-                where = [*(["--no-ignore"] if include_ignored else []), *_narrowing(wanted), *ripgrep.NOT_GIT, "."]
-            counts, problems = await _count(directory, [*options, *where], set(found.files))
-            matches = await _matches(directory, counts, [*options, f"--context={context}"])
-        total = sum(counts.values())
-        head = f"[{count(total, 'matching line')} in {len(counts):,} of {count(len(found.files), 'file')}]"
+                counted = await _count(directory, options, wanted, include_ignored)
+            if counted.suspect:
+                await ripgrep.check(directory, pattern=pattern, glob=wanted)
+            matches = await _matches(directory, counted.lines, [*options, f"--context={context}"])
+        total = sum(counted.lines.values())
+        shown = sum(match["match"] for match in matches)
+        head = f"[{count(total, 'matching line')} in {len(counted.lines):,} of {count(counted.files, 'file')}]"
         lines = [head, *_render(matches, lambda name: workspace.display(directory / name), context > 0)]
-        if total > LIMIT:
-            lines.append(f"[not shown: {count(total - LIMIT, 'more matching line')}; narrow pattern, path or glob]")
-        return "\n".join([*lines, *ripgrep.hidden_note(found), *problems])
+        if total > shown:
+            lines.append(f"[not shown: {count(total - shown, 'more matching line')}; narrow pattern, path or glob]")
+        return "\n".join([*lines, *ripgrep.hidden_note(counted.hidden), *counted.problems])
 
     return grep
 
 
-async def _count(directory: Path, arguments: list[str], shown: set[str]) -> tuple[dict[str, int], list[str]]:
-    """How many lines match in each of the files that may be shown, sorted by path."""
-    process = await ripgrep.run(["--count", "--null", "--with-filename", *ripgrep.VISIBLE, *arguments], directory)
-    counted = {os.fsdecode(name): int(count) for name, count in re.findall(rb"\./([^\0]+)\0(\d+)\n", process.stdout)}
-    return {name: counted[name] for name in sorted(counted) if name in shown}, ripgrep.problems(process)
+@dataclass(frozen=True)
+class _Counted:
+    """How many lines match in each file, sorted by path; `suspect` says that rg had a problem of some kind."""
+
+    lines: dict[str, int]
+    files: int
+    hidden: int
+    problems: list[str]
+    suspect: bool
+
+
+async def _count(directory: Path, options: list[str], wanted: str | None, include_ignored: bool) -> _Counted:
+    """Search every file once, and list the files at the same time to tell how many .gitignore hides."""
+    ignore = ["--no-ignore"] if include_ignored else []
+    counting = [*_COUNT, *options, *ignore, *_narrowing(wanted), *ripgrep.NOT_GIT, "."]
+    listing = [ripgrep.every(wanted)] if wanted or not include_ignored else []
+    seeing = [ripgrep.VISIBLE_FILES] if wanted and not include_ignored else []
+    search, *listed = await ripgrep.run_at_once(counting, *listing, *seeing, directory=directory)
+    suspect = any(process.returncode == 2 for process in (search, *listed))
+    lines = _parsed(search)
+    if wanted:
+        fitting = ripgrep.names(listed[0])
+        shown = fitting if include_ignored else fitting & ripgrep.names(listed[1])
+        lines = {name: number for name, number in lines.items() if name in shown}
+        return _Counted(lines, len(shown), len(fitting) - len(shown), ripgrep.problems(search), suspect)
+    complaints = [set(ripgrep.complaints(process)) for process in (search, *listed)]
+    visible = _searched(search) + len(complaints[0].difference(*complaints[1:]))
+    hidden = max(0, listed[0].stdout.count(b"\0") - visible) if listed else 0
+    return _Counted(lines, visible, hidden, ripgrep.problems(search), suspect)
+
+
+async def _count_in_file(directory: Path, name: str, options: list[str]) -> _Counted:
+    search = await ripgrep.run([*_COUNT, *options, f"./{name}"], directory)
+    return _Counted(_parsed(search), 1, 0, ripgrep.problems(search), search.returncode == 2)
+
+
+def _parsed(search: CompletedProcess[bytes]) -> dict[str, int]:
+    found = re.findall(rb"^\./([^\0]+)\0(\d+)\n", search.stdout, re.MULTILINE)
+    return {os.fsdecode(name): int(lines) for name, lines in sorted(found)}
+
+
+def _searched(search: CompletedProcess[bytes]) -> int:
+    """How many files rg says it has searched, binary ones included."""
+    found = re.search(rb"^(\d+) files? searched$", search.stdout[-_STATISTICS_BYTES:], re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def _narrowing(glob: str | None) -> list[str]:
@@ -100,10 +146,13 @@ async def _matches(directory: Path, counts: dict[str, int], options: list[str]) 
         expected += lines
     if not files:
         return []
-    process = await ripgrep.run(
-        ["--json", "--threads=1", f"--max-count={LIMIT}", *ripgrep.VISIBLE, *options, "--", *files], directory
+    printed = await ripgrep.run_for_head(
+        ["--json", "--threads=1", f"--max-count={LIMIT}", *ripgrep.VISIBLE, *options, "--", *files],
+        directory,
+        JSON_BYTES,
     )
-    return list(_first(json.loads(line) for line in process.stdout.splitlines()))
+    records = printed[: printed.rfind(b"\n") + 1].splitlines()
+    return list(_first(json.loads(line) for line in records))
 
 
 def _first(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -29,6 +29,7 @@ VISIBLE = (
     "--no-ignore-dot",
 )
 NOT_GIT = ("--glob", "!.git")
+VISIBLE_FILES = ("--files", "--null", *VISIBLE, *NOT_GIT)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,36 @@ async def run(arguments: Sequence[str], directory: Path) -> subprocess.Completed
     return await anyio.run_process([executable(), *arguments], stdin=subprocess.DEVNULL, cwd=directory, check=False)
 
 
+async def run_at_once(*calls: Sequence[str], directory: Path) -> list[subprocess.CompletedProcess[bytes]]:
+    """Run `rg` several times in a directory, all at the same time; the results come in the order of the calls."""
+    results: dict[int, subprocess.CompletedProcess[bytes]] = {}
+
+    async def keep(index: int, arguments: Sequence[str]) -> None:
+        results[index] = await run(arguments, directory)
+
+    executable()
+    async with anyio.create_task_group() as tasks:
+        for index, arguments in enumerate(calls):
+            tasks.start_soon(keep, index, arguments)
+    return [results[index] for index in range(len(calls))]
+
+
+async def run_for_head(arguments: Sequence[str], directory: Path, limit: int) -> bytes:
+    """Run `rg` in a directory and return what it prints first, at most about `limit` bytes; then it is killed."""
+    command = [executable(), *arguments]
+    printed = bytearray()
+    async with await anyio.open_process(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=directory
+    ) as process:
+        assert process.stdout
+        async for piece in process.stdout:
+            printed += piece
+            if len(printed) >= limit:
+                process.kill()
+                break
+    return bytes(printed)
+
+
 @contextmanager
 def time_limit() -> Generator[None]:
     """Give everything a search runs ten seconds together; what still runs then is killed.
@@ -88,11 +119,16 @@ async def check(directory: Path, *, pattern: str = "", glob: str | None = None) 
     Raises:
         ToolFailed: one of them is wrong; the text is rg's own.
     """
-    refuse_unpassable(pattern + (glob or ""), "pattern")
     globs = [f"--glob={glob}"] if glob else []
     probe = await run(["--no-config", "--quiet", *globs, f"--regexp={pattern}", "-"], directory)
     if probe.returncode == 2:
         raise ToolFailed(f"The pattern is wrong, correct it: {message(probe)}")
+
+
+def every(glob: str | None = None) -> list[str]:
+    """Arguments that list the files which fit a glob, those that .gitignore hides too."""
+    globs = [f"--glob={glob}"] if glob else []
+    return ["--files", "--null", *VISIBLE, "--no-ignore", *globs, *NOT_GIT]
 
 
 async def find(directory: Path, *, glob: str | None = None, include_ignored: bool = False) -> Found:
@@ -100,18 +136,25 @@ async def find(directory: Path, *, glob: str | None = None, include_ignored: boo
 
     The directory itself is searched even where .gitignore excludes it, for it was named. A glob on rg's command line
     overrides .gitignore, so the files that fit and the files that are visible are listed apart and compared.
+
+    Raises:
+        ToolFailed: the glob is wrong.
     """
-    globs = [f"--glob={glob}"] if glob else []
-    fitting = await run(["--files", "--null", *VISIBLE, "--no-ignore", *globs, *NOT_GIT], directory)
-    files = _names(fitting)
-    shown = files if include_ignored else files & (await visible(directory))[0]
+    refuse_unpassable(glob or "", "pattern")
+    calls = [every(glob), *([] if include_ignored else [VISIBLE_FILES])]
+    listed = await run_at_once(*calls, directory=directory)
+    fitting = listed[0]
+    if fitting.returncode == 2:
+        await check(directory, glob=glob)
+    files = names(fitting)
+    shown = files if include_ignored else files & names(listed[1])
     return Found(sorted(shown), len(files) - len(shown), problems(fitting))
 
 
 async def visible(directory: Path) -> tuple[set[str], list[str]]:
     """The files under a directory that .gitignore does not hide, and what could not be read."""
-    process = await run(["--files", "--null", *VISIBLE, *NOT_GIT], directory)
-    return _names(process), problems(process)
+    process = await run(VISIBLE_FILES, directory)
+    return names(process), problems(process)
 
 
 def message(process: subprocess.CompletedProcess[bytes]) -> str:
@@ -120,23 +163,29 @@ def message(process: subprocess.CompletedProcess[bytes]) -> str:
     return " ".join(line.strip() for line in lines if line.strip())
 
 
-def _names(process: subprocess.CompletedProcess[bytes]) -> set[str]:
+def names(process: subprocess.CompletedProcess[bytes]) -> set[str]:
+    """The paths in what rg printed with `--null`."""
     return set(os.fsdecode(process.stdout).split("\0")) - {""}
 
 
 def problems(process: subprocess.CompletedProcess[bytes]) -> list[str]:
     """A line that counts what rg could not read; nothing where it read everything."""
-    lines = [line for line in process.stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
+    lines = complaints(process)
     if not lines:
         return []
     return [f"[not read: {count(len(lines), 'path')}, the first: {printable(lines[0].removeprefix('rg: '))}]"]
 
 
-def hidden_note(found: Found) -> list[str]:
-    """A line that counts what .gitignore hid; nothing where it hid nothing."""
-    if not found.hidden:
+def complaints(process: subprocess.CompletedProcess[bytes]) -> list[str]:
+    """The lines in which rg said what it could not read."""
+    return [line for line in process.stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
+
+
+def hidden_note(hidden: int) -> list[str]:
+    """A line that counts the files that .gitignore hid; nothing where it hid none."""
+    if not hidden:
         return []
-    return [f"[left out by .gitignore: {count(found.hidden, 'file')}; include_ignored=true adds them]"]
+    return [f"[left out by .gitignore: {count(hidden, 'file')}; include_ignored=true adds them]"]
 
 
 def refuse_git(workspace: Workspace, directory: Path) -> None:

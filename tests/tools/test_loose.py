@@ -26,7 +26,8 @@ LINES = st.lists(st.sampled_from(["a", "  b", "    c", "\td", "e ", "", "f(x)"])
         ("a  \nb\t\nc\n", "a\nb\n", "a\nB\n", ENDS, "a  \nB\nc\n"),
         ("a\nb", "a\nb\n", "a\nc\n", ENDS, "a\nc"),
         ("\tif x:\n\t\ty\n\tz\n", "if x:\n\ty\n", "if x:\n\ty\n\tw\n", INDENTATION, "\tif x:\n\t\ty\n\t\tw\n\tz\n"),
-        ("if x:\n  y\n", "    if x:\n      y", "    if x:\n      y\n    e:\n      w", INDENTATION, "if x:\n  y\ne:\n  w\n"),
+        ("if x:\n  y\n", "    if x:\n      y", "    if x:\n      y\n    e:\n      w", INDENTATION,
+         "if x:\n  y\ne:\n  w\n"),
         ("  a\n\n  b\n", "a\n\nb\n", "", INDENTATION, ""),
         ("    if x:\n        y\n", "\tif x:\n\t\ty", "\tif x:\n\t\tz", AROUND, "    if x:\n        z\n"),
         ("\tif x:\n\t\ty\n", "  if x:\n    y", "  if x:\n    y\n    z\n  w", AROUND, "\tif x:\n\t\ty\n\t\tz\n\tw\n"),
@@ -97,10 +98,10 @@ def test_an_edit_of_a_block_with_other_indentation_is_the_edit_of_that_block(
     old = lines[start:stop]
     assume(old != new and any(line.strip() for line in old))
     indented = ["    " + line if line.strip() else line for line in lines]
-    placed = place("".join(f"{line}\n" for line in indented), "\n".join(old), "\n".join(new))
+    text, before, after = ("".join(f"{line}\n" for line in some) for some in (indented, old, new))
+    placed = place(text, before, after)
     assume(isinstance(placed, Placed) and placed.how == INDENTATION)
     assert isinstance(placed, Placed)
-    text = "".join(f"{line}\n" for line in indented)
     for where, what in reversed(list(zip(placed.places, placed.texts, strict=True))):
         text = text[: where.start] + what + text[where.end :]
     expected = [*lines[: placed.first - 1], *new, *lines[placed.last :]]
