@@ -20,7 +20,7 @@ from ...tools.toolset import workspace_toolset
 from ..models import OFFLINE, create_model
 from ..prompt import system_prompt
 from ..runner import Interrupt, run_turn
-from ..settings import Settings, load_settings
+from ..settings import Resolved, Settings, resolve_settings
 from ..sinks import JsonlSink, Tee
 from ..store import Store
 from . import signals
@@ -44,7 +44,7 @@ def run_once(options: RunOptions) -> int:
     """
     if options.debug:
         log_to(sys.stderr, os.environ)
-    settings = load_settings(
+    resolved = resolve_settings(
         {
             "model": options.model,
             "base_url": options.base_url,
@@ -53,10 +53,11 @@ def run_once(options: RunOptions) -> int:
             "max_tokens": options.max_tokens,
         },
         os.environ,
+        options.workdir,
     )
-    with Store.open(settings.store) as store:
+    with Store.open(resolved.settings.store) as store:
         session = _session(store, options)
-        return anyio.run(_perform, options, settings, store, session)
+        return anyio.run(_perform, options, resolved, store, session)
 
 
 def _session(store: Store, options: RunOptions) -> str | None:
@@ -70,15 +71,15 @@ def _session(store: Store, options: RunOptions) -> str | None:
     return latest
 
 
-async def _perform(options: RunOptions, settings: Settings, store: Store, session: str | None) -> int:
+async def _perform(options: RunOptions, resolved: Resolved, store: Store, session: str | None) -> int:
     console = ConsoleSink(sys.stdout, sys.stderr, quiet=options.quiet, answer=options.output == "text")
     document = DocumentSink()
-    question = _question(settings, console)
+    question = _question(resolved.settings, console)
     interrupt = Interrupt()
     sink = _sink(options, console, document)
     signals.listen(_Stop(interrupt, question))
     try:
-        result = await console.fresh_while(_turn(options, settings, store, session, sink, question, interrupt))
+        result = await console.fresh_while(_turn(options, resolved, store, session, sink, question, interrupt))
     except Exception:
         signals.listen(None)
         raise
@@ -91,20 +92,21 @@ async def _perform(options: RunOptions, settings: Settings, store: Store, sessio
 
 async def _turn(
     options: RunOptions,
-    settings: Settings,
+    resolved: Resolved,
     store: Store,
     session: str | None,
     sink: Sink,
     question: Question | None,
     interrupt: Interrupt,
 ) -> TurnResult:
+    settings = resolved.settings
     model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
     prompt = system_prompt(options.workdir)
     return await run_turn(
         options.prompt,
         model=model,
         toolsets=[workspace_toolset(options.workdir)],
-        sink=_Telling(sink, prompt.notices, offline=settings.model == OFFLINE),
+        sink=_Telling(sink, [*resolved.notices, *prompt.notices], offline=settings.model == OFFLINE),
         store=store,
         session=session,
         policy=_policy(settings, question),

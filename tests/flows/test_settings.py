@@ -93,15 +93,6 @@ def test_a_relative_store_in_the_file_stays_beside_the_file(
     assert load_settings({}, environ | {"TURNGRAPH_STORE": "env.db"}).store == tmp_path / "env.db"
 
 
-def test_a_projects_own_file_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], config: Path
-):
-    write(config, "")
-    (tmp_path / "turngraph.toml").write_text('policy = "auto"\n')
-    monkeypatch.chdir(tmp_path)
-    assert load_settings({}, environ).policy == "ask"
-
-
 def test_a_syntax_error_names_file_line_and_column(config: Path, environ: dict[str, str]):
     write(config, 'model = "x"\npolicy = = 1\n')
     assert mistake(environ).startswith(f"{config}, line 2, column 10: ")

@@ -1,0 +1,61 @@
+"""The settings there are, and where a user's own file and store lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
+
+FILE = "turngraph.toml"
+PREFIX = "TURNGRAPH_"
+CONFIG = "TURNGRAPH_CONFIG"
+
+POLICIES = ("read-only", "ask", "auto")
+"""From the one that lets least run unasked to the one that lets all."""
+
+
+def default_store() -> Path:
+    """The store file in the user's data directory."""
+    return Path(platformdirs.user_data_dir("turngraph", appauthor=False)) / "turngraph.db"
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's settings file, whether it exists or not."""
+    if named := environ.get(CONFIG):
+        return Path(named).expanduser().absolute()
+    return Path(platformdirs.user_config_dir("turngraph", appauthor=False)) / FILE
+
+
+def _as_path(given: object) -> object:
+    return Path(given) if isinstance(given, str) else given
+
+
+class Settings(BaseModel):
+    """The settings of one process.
+
+    `max_iterations` counts model requests and `max_tokens` caps one answer. `None` is no limit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: Annotated[str, Field(min_length=1)] = "offline"
+    base_url: str | None = None
+    policy: Literal["read-only", "ask", "auto"] = "ask"
+    max_iterations: PositiveInt = 15
+    max_tokens: PositiveInt | None = None
+    store: Annotated[Path, BeforeValidator(_as_path)] = Field(default_factory=default_store)
+
+
+TIGHTENED = ("policy", "max_iterations", "max_tokens")
+"""The settings that a project's file may hold back."""
+
+
+def is_looser(key: str, value: Any, bound: Any) -> bool:
+    """Whether a value of a tightened setting lets more happen than a project's bound."""
+    if key == "policy":
+        return POLICIES.index(value) > POLICIES.index(bound)
+    return value is None or value > bound
