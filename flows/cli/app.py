@@ -13,12 +13,30 @@ import typer
 from . import graph, run, session
 from .failures import report
 
+_HELP = """A coding agent whose turn is a declarative graph.
+
+Ask in words; the model looks around, edits and runs commands with your consent, and answers. With no model
+configured a router answers simple questions by rules, and says so.
+"""
+
+_EPILOG = """\b
+Examples, the three jobs:
+  turngraph run "where is the retry limit set?"            ask
+  turngraph run --continue "raise it to 5, run the tests"  change, asked before anything runs
+  git diff | turngraph run "review this" -o review.md      in a script
+"""
+
+# A flag of a group that has no value makes typer load pydantic, and a word of help takes twice the time.
+_NO_FLAGS = {"install_completion": False, "show_completion": False, "help": False}
+_NO_FLAGS_OF_GROUPS = {"session": {"help": False}, "graph": {"help": False}}
+
 app = typer.Typer(
     name="turngraph",
-    help="A coding agent whose turn is a declarative graph.",
+    help=_HELP,
+    epilog=_EPILOG,
+    context_settings={"default_map": _NO_FLAGS | _NO_FLAGS_OF_GROUPS},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 app.command("run", epilog=run.EPILOG)(run.run)
 app.add_typer(session.app, name="session")

@@ -9,9 +9,10 @@ import select
 import shutil
 import unicodedata
 from collections.abc import Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from typing_extensions import Buffer
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 # Bidirectional overrides and isolates reorder what a person reads, so they count as controls.
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
