@@ -71,8 +71,9 @@ def _contents(path: Path, log: int) -> Iterator[Line]:
                     blocks=True,
                 )
                 return
-            yield _integrity(connection, path)
-            if version:
+            checked = _integrity(connection, path)
+            yield checked
+            if version and not checked.blocks:
                 counted = (
                     "SELECT count(*) FILTER (WHERE kind = 'session'), count(*) FILTER (WHERE kind = 'turn') FROM log"
                 )
