@@ -68,8 +68,7 @@ def count_files(request: Request, named: Mapping[str, str | None]) -> Plan | Non
         if found is None:
             return text
         kept = [note for note in found.notes if not note.startswith("[not shown: ")]
-        where = "the working directory" if path == "." else path
-        return "\n".join([f"{count(found.number, 'file')}{fit} in {where} and the folders below it.", *kept])
+        return "\n".join([f"{count(found.number, 'file')}{fit} in {_where(path)} and the folders below it.", *kept])
 
     return Plan({"pattern": pattern, "path": path}, tell)
 
@@ -96,9 +95,8 @@ def _tell_lines(text: str, path: str, pattern: str | None) -> str:
     if found.fitting == 1 and pattern is None and found.files == 1 and path != ".":
         return "\n".join([f"{count(found.number, 'line')} in {path}, blank ones and comments too.", *kept])
     fit = f" that fit {pattern}" if pattern else ""
-    head = (
-        f"{count(found.number, 'line')}, blank ones and comments too, in {count(found.files, 'file')}{fit} in {path}."
-    )
+    files = f"{count(found.files, 'file')}{fit} in {_where(path)}"
+    head = f"{count(found.number, 'line')}, blank ones and comments too, in {files}."
     rest = found.fitting - found.files
     empty = [f"[not counted: {count(rest, 'file')} without a line or not text]"] if rest else []
     return "\n".join([head, *empty, *kept])
@@ -117,11 +115,15 @@ def count_matches(request: Request, named: Mapping[str, str | None]) -> Plan | N
         kept = [note for note in found.notes if not note.startswith("[not shown: ")]
         head = (
             f"{count(found.number, 'line')} with {text!r}, in {found.files:,} of {count(found.fitting, 'file')} in "
-            f"{path}; a line that repeats it counts once."
+            f"{_where(path)}; a line that repeats it counts once."
         )
         return "\n".join([head, *found.shown, *_unlisted(found), *kept])
 
     return Plan({"pattern": literal_pattern(text), "path": path}, tell)
+
+
+def _where(path: str) -> str:
+    return "the working directory" if path == "." else path
 
 
 def _unlisted(found: Listing) -> list[str]:

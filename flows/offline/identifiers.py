@@ -117,16 +117,16 @@ def _tell_calls(text: str, name: str) -> str:
     calls = [line for line in found.shown if not definition.search(_code(line))]
     defining = len(found.shown) - len(calls)
     more = found.number - len(found.shown)
-    head = f"[{_lines(len(calls))} that look like a call of {name}{' among those shown' if more else ''}]"
+    head = f"[{_looking(len(calls))} like a call of {name}{' among those shown' if more else ''}]"
     if not calls and not more:
         head = f"No line looks like a call of {name}; ask `find {name}` for every line that mentions it."
-    left = [f"[left out: {_lines(defining)} that look like its definition]"] if defining else []
+    left = [f"[left out: {_looking(defining)} like its definition]"] if defining else []
     by = f"[by text: {name} followed by a parenthesis, in comments and strings too; a call by another name is not seen]"
     return "\n".join([head, *calls, *left, by, *found.notes])
 
 
-def _lines(number: int) -> str:
-    return f"{number:,} line{'' if number == 1 else 's'}"
+def _looking(number: int) -> str:
+    return f"{number:,} line that looks" if number == 1 else f"{number:,} lines that look"
 
 
 def _code(line: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
@@ -171,17 +172,18 @@ def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
 
 def _telling(result: ToolReturnPart, messages: Sequence[ModelMessage], root: Path) -> Callable[[str], str]:
     """How the rule that made a call tells its result; a call that no rule of now would make is told as it is."""
-    asked = ""
-    for message in messages:
-        if isinstance(message, ModelRequest):
-            asked = _open_ends(message.parts)[1] or asked
-            continue
-        for call in message.tool_calls:
-            if call.tool_call_id == result.tool_call_id:
-                rule, plan = route(Request.read(asked, root)) or (None, None)
-                made = rule is not None and plan is not None and rule.tool == call.tool_name
-                return plan.tell if plan and made and plan.arguments == call.args_as_dict() else as_it_is
-    return as_it_is
+    earlier = iter(reversed(messages))
+    calls = (call for message in earlier if isinstance(message, ModelResponse) for call in message.tool_calls)
+    call = next((call for call in calls if call.tool_call_id == result.tool_call_id), None)
+    asked = (_open_ends(message.parts)[1] for message in earlier if isinstance(message, ModelRequest))
+    routed = route(Request.read(next(filter(None, asked), ""), root))
+    if call is None or routed is None:
+        return as_it_is
+    rule, plan = routed
+    return plan.tell if (rule.tool, plan.arguments) == (call.tool_name, call.args_as_dict()) else as_it_is
+
+
+_FOR_A_MODEL = re.compile(r"^(\[left out by \.gitignore: [^;\n]+); include_ignored=true adds them\]$", re.MULTILINE)
 
 
 def _shown(result: ToolReturnPart, tell: Callable[[str], str]) -> str:
@@ -190,7 +192,7 @@ def _shown(result: ToolReturnPart, tell: Callable[[str], str]) -> str:
         return f"{result.tool_name} was not allowed to run: {text}"
     if result.outcome != "success":
         return f"{result.tool_name} failed: {text}"
-    return tell(text) or f"{result.tool_name} gave an empty result."
+    return _FOR_A_MODEL.sub(r"\1]", tell(text)) or f"{result.tool_name} gave an empty result."
 
 
 def _harmless(text: str, offered: Collection[str]) -> str:

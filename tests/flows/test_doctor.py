@@ -107,7 +107,7 @@ def test_wrong_settings_are_told_and_the_rest_is_still_looked_at(
 def test_what_a_project_holds_back_is_shown(environ: dict[str, str], tmp_path: Path):
     (tmp_path / "work/turngraph.toml").write_text('policy = "read-only"\n')
     said = [line.text for line in lines(examine(environ, tmp_path / "work"), "Settings")]
-    assert f"policy is read-only, from {tmp_path}/work/turngraph.toml:1" in said
+    assert f"policy is read-only, from {tmp_path / 'work'}/turngraph.toml:1" in said
 
 
 def filled_store(environ: dict[str, str]) -> Path:

@@ -52,12 +52,18 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("said", "shown", "not_shown"),
     [
-        ("find TODO", ["README.md:3: ", "src/app.py:2: ", "left out by .gitignore: 1 file"], ["build/out.py"]),
+        ("find TODO", ["README.md:3: ", "src/app.py:2: ", "[left out by .gitignore: 1 file]"], ["build/out.py"]),
         ("where is load defined?", ["src/app.py:1: def load", "src/[slug].ts:1: ", "shape"], ["DATA", "src/app.py:5"]),
         ("where is nothing_here defined?", ["No line looks like a definition of nothing_here", "find"], ["[0 match"]),
         (
             "who calls load?",
-            ["[2 lines that look like a call", "src/app.py:5: ", "src/deep/big.py:3: ", "[left out: 1 line", "by text"],
+            [
+                "[2 lines that look like a call of load]",
+                "src/app.py:5: ",
+                "src/deep/big.py:3: ",
+                "[left out: 1 line that looks like its definition]",
+                "by text",
+            ],
             ["src/app.py:1: "],
         ),
         ("who calls nobody_calls_this?", ["No line looks like a call of nobody_calls_this"], []),
@@ -68,7 +74,11 @@ def project(tmp_path: Path) -> Path:
         ("what changed today?", ["[1 file of 6 changed since", "src/app.py", "own times of change"], ["README.md"]),
         ("newest file", ["  src/app.py\n", "[not shown: 5 older files]"], ["README.md"]),
         ("what changed in the last 9 weeks?", ["[6 files of 6 changed since", "README.md", "src/app.py"], []),
-        ("how many files are there?", ["6 files in the working directory and", "left out by .gitignore: 1 file"], ["app.py"]),
+        (
+            "how many files are there?",
+            ["6 files in the working directory and", "left out by .gitignore: 1 file"],
+            ["app.py"],
+        ),
         ("how many python files are in src?", ["2 files fit *.{py,pyi} in src"], []),
         ("how many lines are in src/app.py?", ["5 lines in src/app.py"], []),
         ("how many lines of code are in src?", ["109 lines, blank ones and comments too, in 3 files in src."], []),
@@ -161,3 +171,13 @@ async def test_no_request_takes_long_to_read(piece: str, tmp_path: Path):
         began = time.process_time()
         route(Request.read(said, tmp_path))
         assert time.process_time() - began < 1
+
+
+async def test_a_result_is_told_by_the_request_that_asked_for_it(project: Path):
+    agent = Agent(offline_model(project), toolsets=[workspace_toolset(project)])
+    first = await agent.run("how many files are there?")
+    second = await agent.run("what is the largest file?", message_history=first.all_messages())
+    third = await agent.run("how many lines are in src/app.py?", message_history=second.all_messages())
+    assert first.output.startswith("6 files in the working directory")
+    assert "bytes  src/deep/big.py" in second.output
+    assert third.output == "5 lines in src/app.py, blank ones and comments too."
