@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType, NoneType
-from typing import Any
+from typing import Any, cast
 
-from pydantic_graph import Graph, GraphBuilder
+from pydantic_graph import End, Graph, GraphBuilder
 from pydantic_graph.id_types import NodeID
-from pydantic_graph.step import NodeStep
+from pydantic_graph.step import NodeStep, StepContext
 
 from .. import nodes
 from ..graphs.declared import END, DeclaredEdge, declared_edges
 from ..nodes.deps import TurnDeps
-from ..nodes.errors import UsageError
-from ..nodes.node import TurnNode
+from ..nodes.errors import UndeclaredTransition, UsageError
+from ..nodes.node import TurnNode, class_name
 from ..nodes.outcome import TurnResult
 from ..nodes.state import AGENT_STATE_MACHINE, StateMachine, TurnState
 
@@ -79,7 +79,7 @@ class Flow:
             output_type=TurnResult,
             auto_instrument=False,
         )
-        steps = {role: NodeStep(cls, id=NodeID(role)) for role, cls in self.lineup.items()}
+        steps = {role: _Played(cls, id=NodeID(role)) for role, cls in self.lineup.items()}
         targets: dict[str, Any] = {**steps, END: builder.end_node}
         builder.add(builder.edge_from(builder.start_node).to(steps[self.start]))
         for role, ways in self.edges.items():
@@ -107,6 +107,19 @@ class Flow:
                 f"its roles are {', '.join(self.lineup)}"
             )
         return replace(self, swapped=MappingProxyType({**self.swapped, role: variant}))
+
+
+class _Played(NodeStep[TurnState, TurnDeps]):
+    """A node's step in the graph; it names the node that returns no node, which pydantic-graph does not."""
+
+    async def _call_node(self, ctx: StepContext[TurnState, TurnDeps, Any]) -> Any:
+        successor: object = await super()._call_node(ctx)
+        if not isinstance(successor, TurnNode | End):
+            raise UndeclaredTransition(
+                f"{class_name(cast(type[TurnNode], self.node_type))} returned {successor!r}, which is no node; "
+                "return go(ctx, ...) or End(...)"
+            )
+        return successor
 
 
 STANDARD = Flow(

@@ -54,6 +54,9 @@ def create_model(spec: str, *, base_url: str | None = None, root: Path | None = 
 def _infer(spec: str) -> Model:
     from pydantic_ai.models import infer_model
 
+    provider, name = _split(spec)
+    if provider in _OWN_PROVIDER and name:
+        return _own_model(provider, name, None)
     if spec.endswith(":"):
         raise UsageError(f"the model {spec!r} names a provider and no model; write --model {spec}NAME")
     return infer_model(spec)
@@ -72,20 +75,25 @@ def _compatible(spec: str, base_url: str) -> Model:
             f"--model openai-chat:{name} for such a server, or --base-url '' to reach {provider} itself"
         )
 
-    from pydantic_ai.models import infer_model
+    return _own_model(provider, name, base_url)
+
+
+def _own_model(provider: str, name: str, base_url: str | None) -> Model:
+    """A model of Ollama or vLLM, by pydantic-ai's own provider; without a base URL that reads its usual variable."""
     from pydantic_ai.providers import infer_provider_class
 
-    def at_base_url(provider_name: str) -> Provider[Any]:
-        cls: Any = infer_provider_class(provider_name)
-        return cls(base_url=base_url)
+    from .compatible import CompatibleChatModel, CompatibleOllamaModel
 
-    return infer_model(f"{provider}:{name}", provider_factory=at_base_url)
+    cls: Any = infer_provider_class(provider)
+    reached: Provider[Any] = cls(base_url=base_url) if base_url else cls()
+    return (CompatibleOllamaModel if provider == "ollama" else CompatibleChatModel)(name, provider=reached)
 
 
 def _chat_model(name: str, base_url: str) -> Model:
-    from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
+
+    from .compatible import CompatibleChatModel
 
     provider = OpenAIProvider(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY") or _KEYLESS)
     reasons = bool((provider.model_profile(name) or {}).get("openai_supports_reasoning"))
@@ -96,7 +104,7 @@ def _chat_model(name: str, base_url: str) -> Model:
         openai_chat_supports_allowed_tools=False,
         openai_chat_supports_multiple_system_messages=False,
     )
-    return OpenAIChatModel(name, provider=provider, profile=profile)
+    return CompatibleChatModel(name, provider=provider, profile=profile)
 
 
 def _split(spec: str) -> tuple[str | None, str]:

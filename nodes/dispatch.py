@@ -15,9 +15,10 @@ from ..tools.policy import Abort, CallRequest, Refuse
 from .checks import check
 from .errors import TurnAborted
 from .events import ApprovalAsked, ToolCalled
+from .guidance import ask_again
 from .node import Ctx, TurnNode, go
 from .parsing import parse_calls
-from .reply import encodable_data, text_of
+from .reply import encodable_data, is_truncated, text_of
 from .request_log import log_dispatch_summary
 from .results import settle
 from .slots import CallStatus, Slot
@@ -37,6 +38,8 @@ class Dispatch(TurnNode):
         state = ctx.state
         manager = await ctx.deps.toolbox.manager(state)
         calls = self.collect(ctx, manager)
+        if state.task_completed and state.reply and is_truncated(state.reply, ctx.deps.limits.max_tokens):
+            await ask_again(state, ctx.deps)
         slots = [await self.register(ctx, manager, call) for call in calls]
         for slot in slots:
             await self.admit(ctx, manager, slot)

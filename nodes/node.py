@@ -35,6 +35,11 @@ class TurnNode(BaseNode[TurnState, TurnDeps, TurnResult], ABC):
         return cls.role
 
 
+def class_name(cls: type[TurnNode]) -> str:
+    """A node class as the store and errors name it: `module:QualName`."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
 def go(ctx: Ctx, successor: Callable[P, N], *args: P.args, **kwargs: P.kwargs) -> N:
     """Move on to a role: `go(ctx, nodes.Persist)`. The flow's lineup supplies the class that plays it.
 

@@ -49,7 +49,7 @@ def parse_calls(text: str, offered: Collection[str]) -> tuple[list[TextCall], st
 def may_hold_calls(text: str, offered: Collection[str]) -> bool:
     """A cheap test that no text with a call fails."""
     marked = "{" in text or "<function=" in text
-    return marked and any(name in text for name in offered)
+    return marked and ("\\u" in text or any(name in text for name in offered))
 
 
 def _tool_call_tags(text: str) -> Iterator[TextCall]:
@@ -60,8 +60,7 @@ def _function_tags(text: str) -> Iterator[TextCall]:
     for opening in _FUNCTION.finditer(text):
         name, position = opening[1], opening.end()
         args, position = _arguments_at(text, position)
-        closing = _FUNCTION_END.match(text, position)
-        if args is not None and closing is not None:
+        if closing := _FUNCTION_END.match(text, position):
             yield TextCall(opening.start(), closing.end(), name, args)
 
 
@@ -94,8 +93,8 @@ def _enclosed_json(text: str, opening: re.Pattern[str], closing: re.Pattern[str]
             yield from _calls_of(value, start.start(), end.end())
 
 
-def _arguments_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
-    """Arguments as one JSON object or as a row of `<parameter=name>` tags."""
+def _arguments_at(text: str, position: int) -> tuple[dict[str, Any], int]:
+    """Arguments as one JSON object or as a row of `<parameter=name>` tags, which may be none."""
     value, end = _json_at(text, position)
     if isinstance(value, dict):
         return cast(dict[str, Any], value), end
@@ -103,7 +102,7 @@ def _arguments_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]
     while parameter := _PARAMETER.match(text, position):
         args[parameter[1]] = parameter[2]
         position = parameter.end()
-    return args or None, position
+    return args, position
 
 
 def _json_at(text: str, position: int) -> tuple[Any, int]:

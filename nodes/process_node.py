@@ -10,21 +10,13 @@ from pydantic_graph import Edge
 
 from .. import nodes
 from .errors import FlowError
-from .events import Notice
+from .guidance import ask_again
 from .node import Ctx, TurnNode, go
 from .parsing import may_hold_calls
 from .reply import is_truncated, split_thoughts, text_of, tidy
 from .request_log import log_node_details
 from .state import AgentState
 from .usage import cost_of
-
-EMPTY = (
-    "Your last reply held neither text nor a tool call. Either call a tool, or give your answer to the request as text."
-)
-CUT_OFF = (
-    "Your last reply was cut off before its end and was discarded. Answer the request again, whole and short enough "
-    "to fit; if there is much to write, write it to a file in several calls."
-)
 
 
 @dataclass
@@ -52,13 +44,12 @@ class ProcessNode(TurnNode):
         if reply.tool_calls:
             state.unusable_replies = 0
             return go(ctx, nodes.Dispatch)
-        if not state.answer or is_truncated(reply, deps.limits.max_tokens):
-            await self.ask_again(ctx)
-            return go(ctx, nodes.Persist)
         state.task_completed = True
         offered = {tool.name for tool in (await deps.toolbox.manager(state)).tool_defs}
         if may_hold_calls(state.answer, offered):
             return go(ctx, nodes.Dispatch)
+        if not state.answer or is_truncated(reply, deps.limits.max_tokens):
+            await ask_again(state, deps)
         return go(ctx, nodes.Persist)
 
     def track_usage(self, ctx: Ctx, reply: ModelResponse) -> None:
@@ -67,10 +58,3 @@ class ProcessNode(TurnNode):
         state.usage.incr(reply.usage)
         cost = cost_of(reply)
         state.cost = None if cost is None or state.cost is None else state.cost + cost
-
-    async def ask_again(self, ctx: Ctx) -> None:
-        state = ctx.state
-        state.unusable_replies += 1
-        state.guidance = CUT_OFF if state.answer else EMPTY
-        what = "was cut off" if state.answer else "was empty"
-        await ctx.deps.sink.emit(Notice("warning", f"the model's reply {what}; asking it again"))

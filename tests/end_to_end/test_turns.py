@@ -185,13 +185,7 @@ def test_one_constant_id_for_all_calls(bench: Workbench, server: ScriptedServer)
     "dialect",
     [
         pytest.param("none", id="no index"),
-        pytest.param(
-            "zero",
-            id="index 0 for all",
-            marks=pytest.mark.xfail(
-                reason="pydantic-ai glues calls that share an index, and nothing of ours parts them"
-            ),
-        ),
+        pytest.param("zero", id="index 0 for all"),
     ],
 )
 def test_calls_of_compatible_servers(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -203,3 +204,16 @@ async def test_text_that_holds_no_call_after_all_stays_the_answer() -> None:
     assert isinstance(await Dispatch().run(scene.ctx), Persist)
     assert (scene.state.reply, scene.state.task_completed) == (reply, True)
     assert not scene.state.session.tool_registry.slots
+
+
+async def test_text_that_only_looked_like_a_call_and_broke_off_is_asked_again() -> None:
+    """Without a finish reason, an open call is no answer; with one, the provider's word counts."""
+    broken = '<tool_call>{"name": "look", "arguments": {'
+    for finish_reason, again in ((None, True), ("stop", False)):
+        scene = scene_of(text=broken)
+        assert scene.state.reply is not None
+        scene.state.reply = replace(scene.state.reply, finish_reason=finish_reason)
+        scene.state.answer, scene.state.task_completed = broken, True
+        assert isinstance(await Dispatch().run(scene.ctx), Persist)
+        assert scene.state.task_completed is not again
+        assert (scene.state.guidance is not None) is again

@@ -162,3 +162,15 @@ def test_a_call_inside_an_argument_is_no_call(args: dict[str, Any]) -> None:
     outer = json.dumps({"name": "grep", "arguments": {"text": inner, "again": [json.loads(inner)]}}, indent=1)
     assert [name for name, _ in found(outer)] == ["grep"]
     assert [name for name, _ in found(f"<tool_call>{outer}</tool_call>")] == ["grep"]
+
+
+def test_a_closed_call_needs_no_arguments() -> None:
+    assert found("<function=list_dir></function>") == [("list_dir", {})]
+    assert found("<tool_call>\n<function=list_dir>\n</function>\n</tool_call>") == [("list_dir", {})]
+    assert found("<function=list_dir>") == []
+
+
+def test_a_name_in_escapes_may_be_a_call() -> None:
+    text = '{"name": "gre\\u0070", "arguments": {}}'
+    assert found(text) == [("grep", {})]
+    assert may_hold_calls(text, OFFERED)

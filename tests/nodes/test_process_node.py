@@ -9,7 +9,7 @@ from turngraph.nodes import Dispatch, Persist, ProcessNode
 from turngraph.nodes.deps import Limits
 from turngraph.nodes.errors import FlowError
 from turngraph.nodes.events import Notice
-from turngraph.nodes.process_node import CUT_OFF, EMPTY
+from turngraph.nodes.guidance import CUT_OFF, EMPTY
 
 from .acting import Actor, Scene, reading
 
@@ -105,3 +105,10 @@ async def test_a_stream_node_that_sets_no_reply_is_at_fault() -> None:
     scene = Scene()
     with pytest.raises(FlowError, match="without a reply"):
         await ProcessNode().run(scene.ctx)
+
+
+async def test_a_whole_call_in_text_is_no_broken_text() -> None:
+    """A bracket inside a call's argument does not make the reply look cut off."""
+    scene = scene_of(TextPart('{"name": "look", "arguments": {"p": "def f("}}'), reason=None)
+    assert isinstance(await ProcessNode().run(scene.ctx), Dispatch)
+    assert scene.state.unusable_replies == 0
