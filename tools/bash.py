@@ -37,9 +37,9 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
     async def bash(command: str, timeout: Annotated[int, Field(ge=1, le=300)] = 30) -> str:  # noqa: ASYNC109
         """Run a shell command in the workspace's directory and return its output and exit code.
 
-        stdout and stderr come merged. Of a long output the head and the tail are kept. There is no stdin and no
-        terminal, variables that look like secrets are not passed on, and every process the command leaves running
-        is ended when it returns: there are no background jobs.
+        stdout and stderr come merged. Of a long output the first 12,000 and the last 24,000 bytes are kept. There is
+        no stdin and no terminal, variables that look like secrets are not passed on, and every process the command
+        leaves running is ended when it returns: there are no background jobs.
 
         Args:
             command: The command line, for bash.

@@ -14,12 +14,14 @@ _ESCAPES = re.compile(
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC strings
     r"|\x1b[ -/]*[0-Z\\-~]"
 )
+_HALF_AT_END = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
+_HALF_AT_START = re.compile(rb"\A[\x80-\xbf]{1,3}")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass
 class Output:
-    """A program's merged output, bounded in memory."""
+    """A program's merged output. Whatever its size, at most 12,000 bytes of head and 48,000 of tail are in memory."""
 
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
@@ -35,11 +37,12 @@ class Output:
 
     def text(self) -> str:
         """All of it, or its head and tail with the number of bytes between them."""
-        tail = bytes(self.tail[-TAIL_BYTES:])
-        left_out = self.size - len(self.head) - len(tail)
-        if not left_out:
-            return clean(bytes(self.head) + tail)
-        return f"{clean(bytes(self.head))}\n[… {left_out:,} bytes of output left out …]\n{clean(tail)}"
+        head, tail = bytes(self.head), bytes(self.tail[-TAIL_BYTES:])
+        if self.size == len(head) + len(tail):
+            return clean(head + tail)
+        head, tail = _HALF_AT_END.sub(b"", head), _HALF_AT_START.sub(b"", tail)
+        left_out = self.size - len(head) - len(tail)
+        return f"{clean(head)}\n[… {left_out:,} bytes of output left out …]\n{clean(tail)}"
 
     def last_line(self) -> str:
         """The newest line that is not blank, at most 200 characters of it."""

@@ -130,7 +130,7 @@ def _read_line(file: BinaryIO, column: int, budget: _Budget) -> _Line | None:
         empty = False
         ended = piece.endswith(b"\n")
         text = decoder.decode(piece.removesuffix(b"\n"), final=ended)
-        undecoded = undecoded or _UNDECODED.search(text) is not None
+        undecoded = undecoded or (not text.isascii() and _UNDECODED.search(text) is not None)
         shown += text[max(0, start - length) : max(0, stop - length)]
         length += len(text)
         last = text[-1:] or last

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import anyio
 from pydantic_ai.exceptions import ToolFailed
@@ -63,8 +64,15 @@ def executable() -> str:
 
 
 async def run(arguments: Sequence[str], directory: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run `rg` in a directory; its exit code is 0 for matches, 1 for none, 2 for a problem."""
-    return await anyio.run_process([executable(), *arguments], stdin=subprocess.DEVNULL, cwd=directory, check=False)
+    """Run `rg` in a directory; its exit code is 0 for matches, 1 for none, 2 for a problem.
+
+    It prints into a file and not a pipe: it writes once for each file it names, and each would wake this program up.
+    """
+    command = [executable(), *arguments]
+    with TemporaryFile() as printed:
+        process = await anyio.run_process(command, stdin=subprocess.DEVNULL, stdout=printed, cwd=directory, check=False)
+        printed.seek(0)
+        return subprocess.CompletedProcess(command, process.returncode, printed.read(), process.stderr)
 
 
 async def run_at_once(*calls: Sequence[str], directory: Path) -> list[subprocess.CompletedProcess[bytes]]:

@@ -152,6 +152,38 @@ async def test_what_a_command_leaves_running_is_ended_and_said(workspace: Worksp
     assert alive(nap) == []
 
 
+@pytest.mark.parametrize(
+    "stays",
+    [
+        "NAP & NAP",
+        "trap '' TERM; NAP; NAP",
+        '(trap "" TERM HUP INT; NAP; NAP) & NAP',
+        "setsid NAP & NAP",
+        "setsid sh -c 'trap \"\" TERM; NAP; NAP' & NAP",
+        "(while :; do :; done) & (while :; do :; done)",
+        "exec 3>&1; (NAP >&3 2>&3 &) ; exec >/dev/null; NAP",
+    ],
+)
+async def test_a_timeout_ends_in_bounded_time_whoever_stays(workspace: Workspace, nap: str, stays: str) -> None:
+    """T4-05, T4-06: the second that was allowed, half a second to end politely, and a little to be killed."""
+    began = time.monotonic()
+    with pytest.raises(ToolFailed, match=r"timed out after 1 s(.|\n)*begun"):
+        await bash.tool(workspace)(f"echo begun; : {nap}; {stays.replace('NAP', nap)}", 1)
+    assert time.monotonic() - began < 1 + 4
+    assert alive(nap) == []
+
+
+@pytest.mark.parametrize("stays", ["trap '' TERM; NAP; NAP", "setsid NAP & NAP", '(trap "" TERM; NAP; NAP) & NAP'])
+async def test_cancelling_ends_in_bounded_time_whoever_stays(workspace: Workspace, nap: str, stays: str) -> None:
+    """T4-19."""
+    began = time.monotonic()
+    with anyio.move_on_after(0.5) as scope:
+        await bash.tool(workspace)(f": {nap}; {stays.replace('NAP', nap)}", 60)
+    assert scope.cancelled_caught
+    assert time.monotonic() - began < 0.5 + 4
+    assert alive(nap) == []
+
+
 async def test_a_pipe_held_by_one_who_escaped_does_not_hold_the_call(workspace: Workspace) -> None:
     """T4-06: reading the output ends a bounded time after the shell, whoever still has the pipe."""
     began = time.monotonic()
