@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .numbers import whole_number
+from .numbers import dollars, seconds, whole_number
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -43,13 +44,22 @@ def show(
     max_tokens: Annotated[
         int | None, typer.Option(parser=whole_number, metavar="N", help="As with this flag of run.")
     ] = None,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(parser=whole_number, metavar="N", help="As with this flag of run.")
+    ] = None,
+    max_cost: Annotated[
+        Decimal | None, typer.Option(parser=dollars, metavar="USD", help="As with this flag of run.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(parser=seconds, metavar="SECONDS", help="As with this flag of run.")
+    ] = None,
     output: Annotated[Literal["text", "json"], typer.Option(help="A table, or one JSON document.")] = "text",
 ) -> None:
     """Show each setting, its value and where it comes from.
 
     Values come from, each winning over the ones before: what is built in, your turngraph.toml, the variables
     TURNGRAPH_MODEL and so on, the flags. A turngraph.toml in the working directory or at the root of its git
-    repository may tighten policy, max_iterations and max_tokens against all but flags, and set nothing else.
+    repository may tighten policy and the limits (max_..., timeout) against all but flags, and set nothing else.
 
     With --output json: schema (turngraph.settings/1), settings {name: {value, kind, where, held_back}}, files
     [{kind, path, exists}]. kind is default, file, project, variable or flag; held_back is null, or the value,
@@ -63,6 +73,9 @@ def show(
         "policy": policy,
         "max_iterations": max_iterations,
         "max_tokens": max_tokens,
+        "max_total_tokens": max_total_tokens,
+        "max_cost": max_cost,
+        "timeout": timeout,
     }
     resolved = resolve_settings(flags, os.environ, cwd or Path.cwd())
     typer.echo(json.dumps(_document(resolved)) if output == "json" else _table(resolved))
@@ -95,7 +108,7 @@ def _document(resolved: Resolved) -> dict[str, Any]:
     from ..settings.resolve import shown
 
     def value(key: str, given: Any) -> Any:
-        return given if given is None or isinstance(given, int) else shown(key, given)
+        return given if given is None or isinstance(given, int | float) else shown(key, given)
 
     return {
         "schema": "turngraph.settings/1",

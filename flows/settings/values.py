@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -34,10 +35,20 @@ def _as_path(given: object) -> object:
     return Path(given) if isinstance(given, str) else given
 
 
+def _as_dollars(given: object) -> object:
+    """A file's number as the amount it is written as, not as the nearest binary fraction."""
+    return Decimal(str(given)) if isinstance(given, int | float) and not isinstance(given, bool) else given
+
+
+_Dollars = Annotated[Decimal, BeforeValidator(_as_dollars), Field(gt=0, allow_inf_nan=False)]
+_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
 class Settings(BaseModel):
     """The settings of one process.
 
-    `max_iterations` counts model requests and `max_tokens` caps one answer. `None` is no limit.
+    `max_iterations` counts model requests and `max_tokens` caps one answer; `max_total_tokens` counts input and output
+    of a whole turn, `max_cost` is in US dollars and `timeout` in seconds. `None` is no limit.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,10 +58,13 @@ class Settings(BaseModel):
     policy: Literal["read-only", "ask", "auto"] = "ask"
     max_iterations: PositiveInt = 15
     max_tokens: PositiveInt | None = None
+    max_total_tokens: PositiveInt | None = None
+    max_cost: _Dollars | None = None
+    timeout: _Seconds | None = None
     store: Annotated[Path, BeforeValidator(_as_path)] = Field(default_factory=default_store)
 
 
-TIGHTENED = ("policy", "max_iterations", "max_tokens")
+TIGHTENED = ("policy", "max_iterations", "max_tokens", "max_total_tokens", "max_cost", "timeout")
 """The settings that a project's file may hold back."""
 
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai import Agent
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.messages import ModelRequest, TextPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from turngraph.flows.offline import offline_model
 from turngraph.nodes.errors import UsageError
 from turngraph.nodes.history.stamp import stamp
@@ -120,3 +127,15 @@ async def test_what_a_file_says_never_reads_as_a_call(pieces: list[str]):
     assert parse_calls(part.content, set(TOOLS))[0] == []
     if not parse_calls(text, set(TOOLS))[0]:
         assert text in part.content
+
+
+@pytest.mark.anyio
+async def test_a_call_that_no_rule_made_is_told_as_it_is(root: Path):
+    called = ToolCallPart("glob", {"pattern": "*.py"}, tool_call_id="1")
+    reply = await reply_to(
+        root,
+        ModelRequest.user_text_prompt("how many files are there?"),
+        ModelResponse(parts=[called]),
+        ModelRequest(parts=[ToolReturnPart("glob", "[1 file found for '*.py' in .]\na.py", tool_call_id="1")]),
+    )
+    assert reply.text == "[1 file found for '*.py' in .]\na.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,9 @@ def test_every_setting_can_come_from_its_variable(environ: dict[str, str], confi
         "TURNGRAPH_POLICY": "read-only",
         "TURNGRAPH_MAX_ITERATIONS": "2",
         "TURNGRAPH_MAX_TOKENS": "3",
+        "TURNGRAPH_MAX_TOTAL_TOKENS": "400",
+        "TURNGRAPH_MAX_COST": "0.25",
+        "TURNGRAPH_TIMEOUT": "1.5",
         "TURNGRAPH_STORE": str(tmp_path / "x.db"),
     }
     assert load_settings({}, environ) == Settings(
@@ -79,6 +83,9 @@ def test_every_setting_can_come_from_its_variable(environ: dict[str, str], confi
         policy="read-only",
         max_iterations=2,
         max_tokens=3,
+        max_total_tokens=400,
+        max_cost=Decimal("0.25"),
+        timeout=1.5,
         store=tmp_path / "x.db",
     )
 
@@ -119,7 +126,8 @@ def test_an_unknown_key_names_its_place_and_the_likely_one(
 
 def test_a_key_like_no_other_gets_the_list(config: Path, environ: dict[str, str]):
     write(config, "colour = 1\n")
-    assert mistake(environ).endswith("there are model, base_url, policy, max_iterations, max_tokens, store")
+    known = "model, base_url, policy, max_iterations, max_tokens, max_total_tokens, max_cost, timeout, store"
+    assert mistake(environ).endswith(f"there are {known}")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +138,13 @@ def test_a_key_like_no_other_gets_the_list(config: Path, environ: dict[str, str]
         ('max_iterations = "many"', "'many'"),
         ("max_iterations = true", "True"),
         ("max_tokens = 1.5", "1.5"),
+        ("max_cost = 0", "0"),
+        ('max_cost = "much"', "'much'"),
+        ("max_cost = true", "True"),
+        ("max_cost = nan", "nan"),
+        ("timeout = -1", "-1"),
+        ("timeout = inf", "inf"),
+        ('timeout = "1"', "'1'"),
         ('model = ""', "''"),
         ("model = 4", "4"),
         ("store = 4", "4"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def test_a_project_holds_back_the_users_file_and_the_environment_and_says_so(roo
     assert "policy is ask, not auto as TURNGRAPH_POLICY says" in policy
     assert f"max_iterations is 7, not 50 as {config}:1 says: the project's {root}/turngraph.toml:3" in iterations
     assert "--max-tokens wins over it" in tokens
+
+
+def test_every_limit_can_be_held_back(root: Path, config: Path):
+    config.write_text("max_total_tokens = 900\nmax_cost = 0.3\n")
+    (root / "turngraph.toml").write_text("max_total_tokens = 800\nmax_cost = 0.1\ntimeout = 60\n")
+    settings = resolved(config, root, TURNGRAPH_TIMEOUT="600").settings
+    assert (settings.max_total_tokens, settings.max_cost, settings.timeout) == (800, Decimal("0.1"), 60)
 
 
 def test_a_flag_is_the_person_speaking_now(root: Path, config: Path):
@@ -129,6 +137,9 @@ def test_every_value_knows_its_origin_and_a_url_shows_no_secret(root: Path, conf
         "policy": ("variable", "TURNGRAPH_POLICY"),
         "max_iterations": ("default", ""),
         "max_tokens": ("flag", "--max-tokens"),
+        "max_total_tokens": ("default", ""),
+        "max_cost": ("default", ""),
+        "timeout": ("default", ""),
         "store": ("default", ""),
     }
     assert found.each["base_url"].shown == "http://host/v1"

@@ -25,7 +25,7 @@ def test_each_value_is_shown_with_its_origin(bench: Workbench):
     bench.settings.write_text('model = "m"\nbase_url = "http://me:hunter2@h/v1"\npolicy = "auto"\n')
     bench.write("turngraph.toml", 'policy = "ask"\n')
     done = bench.run(
-        *("settings", "show", "--cwd", str(bench.workspace), "--max-tokens", "5"),
+        *("settings", "show", "--cwd", str(bench.workspace), "--max-tokens", "5", "--max-cost", "0.5"),
         env={"TURNGRAPH_MAX_ITERATIONS": "4"},
     )
     assert (done.code, done.stderr) == (0, "")
@@ -36,6 +36,9 @@ def test_each_value_is_shown_with_its_origin(bench: Workbench):
         "policy": ("ask", f"{project}:1, a project's file, holds back auto of {bench.settings}:3"),
         "max_iterations": ("4", "TURNGRAPH_MAX_ITERATIONS"),
         "max_tokens": ("5", "--max-tokens"),
+        "max_total_tokens": ("none", "built in"),
+        "max_cost": ("0.5", "--max-cost"),
+        "timeout": ("none", "built in"),
         "store": (str(bench.store_path), "TURNGRAPH_STORE"),
     }
     assert done.stdout.splitlines()[-2:] == [f"your file: {bench.settings}", f"a project's file: {project}"]
