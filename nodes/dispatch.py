@@ -11,10 +11,9 @@ from pydantic_graph import Edge
 
 from .. import nodes
 from ..tools.effects import Effect, effect_of
-from ..tools.policy import Abort, CallRequest, Refuse
+from .authorise import authorise
 from .checks import check
-from .errors import TurnAborted
-from .events import ApprovalAsked, ToolCalled
+from .events import ToolCalled
 from .guidance import ask_again
 from .node import Ctx, TurnNode, go
 from .parsing import parse_calls
@@ -77,22 +76,14 @@ class Dispatch(TurnNode):
 
     async def admit(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
         """Leave the slot open if its call may run; fill it with what is wrong otherwise."""
-        state, deps, call = ctx.state, ctx.deps, slot.call
-        verdict = await check(manager, call, state.reply, deps.limits.max_tokens)
+        state, deps = ctx.state, ctx.deps
+        verdict = await check(manager, slot.call, state.reply, deps.limits.max_tokens)
         if verdict.problem is not None:
             await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)
             return
-        request = CallRequest(
-            call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect, verdict.requires_approval
-        )
-        if deps.policy.asks(request):
-            await deps.sink.emit(ApprovalAsked(call.tool_call_id, call.tool_name, request.args))
-        decision = await deps.policy.decide(request)
-        if isinstance(decision, Abort):
-            raise TurnAborted(f"aborted at the question about {call.tool_name}")
-        if isinstance(decision, Refuse):
-            await settle(state, deps, slot, CallStatus.REFUSED, f"Refused: {decision.reason}.")
-        slot.approved = not request.harmless and slot.open
+        refusal = await authorise(deps, slot, requires_approval=verdict.requires_approval)
+        if refusal is not None:
+            await settle(state, deps, slot, CallStatus.REFUSED, f"Refused: {refusal.reason}.")
 
 
 def batches(slots: list[Slot]) -> list[list[int]]:

@@ -18,12 +18,12 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.tool_manager import ToolManager
 
 from ..tools.effects import Effect
-from ..tools.policy import Abort, CallRequest, Refuse
 from ..tools.progress import reporting
+from .authorise import authorise
 from .checks import problem_of
 from .deps import TurnDeps
 from .errors import SinkError, TurnAborted, TurngraphError
-from .events import ApprovalAsked, Notice, ToolProgress, ToolStarted
+from .events import Notice, ToolProgress, ToolStarted
 from .request_log import log_tool_phase
 from .results import settle, unwrap
 from .slots import CallStatus, Slot
@@ -100,19 +100,13 @@ async def _attempts(deps: TurnDeps, manager: ToolManager[Any], slot: Slot) -> An
 
 async def _call(deps: TurnDeps, manager: ToolManager[Any], slot: Slot) -> Any:
     """Call the tool. What the policy allowed counts as approved, unless the tool asks although it only reads."""
-    call = slot.call
     try:
-        return await manager.handle_call(call, approved=slot.approved)
+        return await manager.handle_call(slot.call, approved=slot.approved)
     except ApprovalRequired:
-        request = CallRequest(call.tool_call_id, call.tool_name, call.args_as_dict(), slot.effect, True)
-        if deps.policy.asks(request):
-            await deps.sink.emit(ApprovalAsked(call.tool_call_id, call.tool_name, request.args))
-        decision = await deps.policy.decide(request)
-        if isinstance(decision, Abort):
-            raise TurnAborted(f"aborted at the question about {call.tool_name}") from None
-        if isinstance(decision, Refuse):
-            raise _Refused(decision.reason) from None
-        return await manager.handle_call(call, approved=True)
+        refusal = await authorise(deps, slot, requires_approval=True)
+        if refusal is not None:
+            raise _Refused(refusal.reason) from None
+        return await manager.handle_call(slot.call, approved=True)
 
 
 def pause_before(attempt: int) -> float:
