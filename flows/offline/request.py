@@ -111,6 +111,8 @@ class Request:
             return path
         if _WHOLE.fullmatch(phrase):
             return "."
+        if path.startswith("-"):
+            return None  # an option of some command
         return path if is_word and (not must_exist or bare != named or "/" in path) else None
 
     def file(self, word: str, *, must_exist: bool) -> str | None:

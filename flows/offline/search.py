@@ -79,7 +79,7 @@ def text_of(request: Request, target: str, *, vague: bool) -> str | None:
     quotation = request.quotation(target)
     if quotation is not None:
         return quotation
-    if not re.fullmatch(r'[^\s"]+', target) or _POINTING.fullmatch(target):
+    if not re.fullmatch(r'[^\s"-][^\s"]*', target) or _POINTING.fullmatch(target):
         return None
     if vague and ((target.islower() and target.isalpha()) or _is_file_name(request, target)):
         return None

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic_ai import Agent
 from turngraph.flows.offline import offline_model
 from turngraph.flows.offline.request import LONGEST, Request
@@ -181,3 +183,31 @@ async def test_a_result_is_told_by_the_request_that_asked_for_it(project: Path):
     assert first.output.startswith("6 files in the working directory")
     assert "bytes  src/deep/big.py" in second.output
     assert third.output == "5 lines in src/app.py, blank ones and comments too."
+
+
+VERBS = ["find", "show", "list", "count", "called", "calls", "defined", "changed", "load", "named", "are", "is"]
+SMALL = ["how", "many", "files", "file", "lines", "of", "in", "the", "what", "which", "where", "who", "last", "days"]
+THINGS = [
+    "src",
+    "largest",
+    "today",
+    "tree",
+    "python",
+    "*.py",
+    "app.py",
+    '"x y"',
+    "../..",
+    "\0",
+    "٣",
+    "-",
+    "[",
+    "\\",
+    "~",
+]
+WORDS = st.sampled_from([*VERBS, *SMALL, *THINGS, "99999999999999", "top", "by size"])
+
+
+@given(said=st.lists(WORDS, max_size=9).map(" ".join) | st.text(max_size=60))
+async def test_any_words_become_a_call_or_nothing(said: str):
+    routed = route(Request.read(said, Path("/nowhere")))
+    assert routed is None or all(isinstance(value, str | int) for value in routed[1].arguments.values())
