@@ -8,8 +8,8 @@ from pydantic_ai.messages import ModelResponse
 
 
 def cost_of(reply: ModelResponse) -> Decimal | None:
-    """The price of one reply in US dollars, after the `genai-prices` data; `None` where the model has no price."""
-    if reply.model_name is None:
+    """The price of one reply in US dollars, after the `genai-prices` data; `None` where the model or the usage is not known."""
+    if reply.model_name is None or not reply.usage.has_values():
         return None
     try:
         return reply.cost().total_price
