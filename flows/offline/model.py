@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
@@ -13,24 +12,19 @@ from typing import Any
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ModelRequestPart,
     ModelResponse,
     ModelResponseStreamEvent,
     TextPart,
     ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
 from ...nodes.errors import UsageError
-from ...nodes.history.stamp import unstamp
-from ...nodes.parsing import parse_calls
-from .plan import as_it_is
 from .request import Request
 from .rules import RULES, route
+from .telling import answer, open_ends
 
 NAME = "offline"
 _CONFIGURE = "with --model provider:name or TURNGRAPH_MODEL, or --base-url URL --model NAME for a server of your own"
@@ -126,31 +120,11 @@ class _Stream(StreamedResponse):
 
 
 def _reply(messages: Sequence[ModelMessage], offered: Collection[str], root: Path) -> ModelResponse:
-    results, asked = _open_ends(messages[-1].parts if messages and isinstance(messages[-1], ModelRequest) else [])
+    results, asked = open_ends(messages[-1].parts if messages and isinstance(messages[-1], ModelRequest) else [])
     if results:
-        told = (_shown(result, _telling(result, messages, root)) for result in results)
-        text = _harmless("\n\n".join(told), offered)
+        text = answer(results, messages, offered, root)
         return ModelResponse(parts=[TextPart(text)], model_name=NAME, finish_reason="stop")
     return ModelResponse(parts=[_call(asked, offered, root)], model_name=NAME, finish_reason="tool_call")
-
-
-def _open_ends(parts: Sequence[ModelRequestPart]) -> tuple[list[ToolReturnPart], str]:
-    """The results that wait for an answer, or else what the person asked.
-
-    What follows the results is guidance, except a stamped text: that is a new request after a turn that broke off.
-    """
-    results: list[ToolReturnPart] = []
-    asked = ""
-    for part in parts:
-        if isinstance(part, ToolReturnPart):
-            results.append(part)
-        elif isinstance(part, UserPromptPart):
-            content = [part.content] if isinstance(part.content, str) else part.content
-            said = " ".join(piece for piece in content if isinstance(piece, str))
-            asked = unstamp(said)
-            if asked != said:
-                results = []
-    return results, asked
 
 
 def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
@@ -168,40 +142,3 @@ def _call(asked: str, offered: Collection[str], root: Path) -> ToolCallPart:
             f"configure a model {_CONFIGURE}"
         )
     return ToolCallPart(rule.tool, plan.arguments)
-
-
-def _telling(result: ToolReturnPart, messages: Sequence[ModelMessage], root: Path) -> Callable[[str], str]:
-    """How the rule that made a call tells its result; a call that no rule of now would make is told as it is."""
-    earlier = iter(reversed(messages))
-    calls = (call for message in earlier if isinstance(message, ModelResponse) for call in message.tool_calls)
-    call = next((call for call in calls if call.tool_call_id == result.tool_call_id), None)
-    asked = (_open_ends(message.parts)[1] for message in earlier if isinstance(message, ModelRequest))
-    routed = route(Request.read(next(filter(None, asked), ""), root))
-    if call is None or routed is None:
-        return as_it_is
-    rule, plan = routed
-    return plan.tell if (rule.tool, plan.arguments) == (call.tool_name, call.args_as_dict()) else as_it_is
-
-
-_FOR_A_MODEL = re.compile(r"^(\[left out by \.gitignore: [^;\n]+); include_ignored=true adds them\]$", re.MULTILINE)
-
-
-def _shown(result: ToolReturnPart, tell: Callable[[str], str]) -> str:
-    text = result.content if isinstance(result.content, str) else result.model_response_str()
-    if result.outcome == "denied":
-        return f"{result.tool_name} was not allowed to run: {text}"
-    if result.outcome != "success":
-        return f"{result.tool_name} failed: {text}"
-    return _FOR_A_MODEL.sub(r"\1]", tell(text)) or f"{result.tool_name} gave an empty result."
-
-
-def _harmless(text: str, offered: Collection[str]) -> str:
-    """The text with every passage broken that reads like a tool call: what a file says must never be run."""
-    broken = 0
-    while calls := parse_calls(text, offered)[0]:
-        for call in sorted(calls, reverse=True):
-            text = f"{text[: call.start + 1]}·{text[call.start + 1 :]}"
-            broken += 1
-    if broken:
-        text += f"\n[{broken} passages above read like tool calls; a · was put into each so that none is run]"
-    return text
