@@ -79,6 +79,7 @@ async def test_a_read_only_call_is_tried_three_times(failures: int) -> None:
 
 @pytest.mark.parametrize("effect", [Effect.WRITE, Effect.EXECUTE])
 async def test_any_other_call_runs_once(effect: Effect) -> None:
+    """T4-16, T4-17: what may have had an effect is never run again by itself."""
     flaky = Flaky(1, lambda: TimeoutError("read timeout"))
     slot = await played(scene_of(flaky.tool, effect), effect)
     assert (flaky.calls, slot.status) == (1, CallStatus.ERROR)
@@ -119,6 +120,8 @@ async def test_what_trying_again_cannot_mend_is_not_tried_again(error: Callable[
 )
 @pytest.mark.parametrize("sync", [True, False])
 async def test_every_exception_of_a_tool_is_that_calls_result(error: BaseException, words: str, sync: bool) -> None:
+    """T4-04: also one without words, which its type then stands for."""
+
     def tool() -> str:
         raise error
 
