@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailedError
@@ -63,3 +64,31 @@ async def test_an_expected_failure_is_a_failed_result_and_no_retry(root: Path) -
             await tools.handle_call(ToolCallPart("read_file", {"path": "missing"}, "id"))
         assert failed.value.tool_failed.outcome == "failed"
         assert "There is no file missing" in str(failed.value)
+
+
+async def test_four_edits_of_one_file_in_one_reply_all_land(root: Path) -> None:
+    """T5-15, T5-08: calls that run at once through the tool manager, each with its own result."""
+    (root / "f").write_text("".join(f"slot {n}: old\n" for n in range(4)))
+    tools = await manager(root)
+    await tools.handle_call(ToolCallPart("read_file", {"path": "f"}, "read"))
+    results: dict[int, Any] = {}
+
+    async def edit(n: int) -> None:
+        args = {"path": "f", "old": f"slot {n}: old", "new": f"slot {n}: new"}
+        results[n] = await tools.handle_call(ToolCallPart("update_file", args, f"id{n}"))
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(4):
+            tasks.start_soon(edit, n)
+    assert (root / "f").read_text() == "".join(f"slot {n}: new\n" for n in range(4))
+    assert all(f"+slot {n}: new" in results[n].return_value for n in range(4))
+    await tools.handle_call(ToolCallPart("write_file", {"path": "f", "content": "all of it, known\n"}, "write"))
+
+
+async def test_what_was_read_is_remembered_by_the_toolset_and_by_no_other(root: Path) -> None:
+    (root / "f").write_text("old")
+    first, second = await manager(root), await manager(root)
+    await first.handle_call(ToolCallPart("read_file", {"path": "f"}, "id"))
+    with pytest.raises(ToolFailedError, match="was not read"):
+        await second.handle_call(ToolCallPart("write_file", {"path": "f", "content": "new"}, "id"))
+    await first.handle_call(ToolCallPart("write_file", {"path": "f", "content": "new"}, "id"))
