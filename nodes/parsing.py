@@ -29,6 +29,13 @@ _TOOL_CALL_END = re.compile(r"\s*</tool_call>")
 _FUNCTION = re.compile(r"(?:<tool_call>\s*)?<function=([\w.-]+)>\s*")
 _FUNCTION_END = re.compile(r"\s*</function>(?:\s*</tool_call>)?")
 _PARAMETER = re.compile(r"\s*<parameter=([\w.-]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_NAMED = re.compile(
+    r"\[TOOL_CALLS\]\s*([\w.-]+)\s*\[ARGS\]\s*(?=\{)"  # Mistral
+    r"|(?:<｜tool▁calls▁begin｜>)?\s*<｜tool▁call▁begin｜>\w+<｜tool▁sep｜>([\w.-]+)\s*```json\s*(?=\{)"  # DeepSeek
+)
+_NAMED_END = re.compile(r"(?:\s*```\s*<｜tool▁call▁end｜>(?:\s*<｜tool▁calls▁end｜>)?)?")
+_MARKED = re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>|\bfunctools)\s*(?=[\[{])")  # Mistral, Llama, Phi
+_NOTHING = re.compile("")
 _FENCE = re.compile(r"```(?:json|tool_call|tool)?[ \t]*\n")
 _FENCE_END = re.compile(r"\s*```")
 _LINE_OF_JSON = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
@@ -64,6 +71,18 @@ def _function_tags(text: str) -> Iterator[TextCall]:
             yield TextCall(opening.start(), closing.end(), name, args)
 
 
+def _named_by_tokens(text: str) -> Iterator[TextCall]:
+    for opening in _NAMED.finditer(text):
+        args, position = _json_at(text, opening.end())
+        closing = _NAMED_END.match(text, position)
+        if isinstance(args, dict) and closing is not None:
+            yield TextCall(opening.start(), closing.end(), opening[1] or opening[2], cast(dict[str, Any], args))
+
+
+def _marked_json(text: str) -> Iterator[TextCall]:
+    yield from _enclosed_json(text, _MARKED, _NOTHING)
+
+
 def _json_fences(text: str) -> Iterator[TextCall]:
     yield from _enclosed_json(text, _FENCE, _FENCE_END)
 
@@ -80,6 +99,8 @@ def _raw_json(text: str) -> Iterator[TextCall]:
 _FORMATS: tuple[Callable[[str], Iterator[TextCall]], ...] = (
     _tool_call_tags,
     _function_tags,
+    _named_by_tokens,
+    _marked_json,
     _json_fences,
     _raw_json,
 )

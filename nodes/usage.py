@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelResponse
 
 
 def cost_of(reply: ModelResponse) -> Decimal | None:
-    """The price of one reply in US dollars, after the `genai-prices` data; `None` where the model or the usage is not known."""
+    """The price of one reply in US dollars, after the `genai-prices` data; `None` without a known model and usage."""
     if reply.model_name is None or not reply.usage.has_values():
         return None
     try:

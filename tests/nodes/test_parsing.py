@@ -174,3 +174,24 @@ def test_a_name_in_escapes_may_be_a_call() -> None:
     text = '{"name": "gre\\u0070", "arguments": {}}'
     assert found(text) == [("grep", {})]
     assert may_hold_calls(text, OFFERED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[TOOL_CALLS]grep[ARGS]{"p": ["a", "]"]}',
+        '[TOOL_CALLS] [{"name": "grep", "arguments": {"p": ["a", "]"]}}]',
+        'functools[{"name": "grep", "arguments": {"p": ["a", "]"]}}]',
+        '<|python_tag|>{"name": "grep", "parameters": {"p": ["a", "]"]}}',
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>grep\n```json\n"
+        '{"p": ["a", "]"]}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    ],
+)
+def test_calls_in_the_tokens_of_model_families(text: str) -> None:
+    """T3-05, T3-07, T3-08."""
+    calls, rest = parse_calls(text, OFFERED)
+    assert [(call.name, call.args) for call in calls] == [("grep", {"p": ["a", "]"]})]
+    assert rest == ""
+    assert may_hold_calls(text, OFFERED)
+    assert found(text[:-12]) in ([], [("grep", {"p": ["a", "]"]})])
+    assert parse_calls(text, {"other"}) == ([], text)
