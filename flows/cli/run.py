@@ -9,18 +9,21 @@ from typing import Annotated, Literal
 
 import typer
 
+from .answer_file import AnswerFile
 from .failures import Misuse
 from .numbers import dollars, seconds, whole_number
-from .prompt import read_prompt
+from .prompt import Prompt, read_prompt
 
 Output = Literal["text", "json", "jsonl"]
 PolicyName = Literal["read-only", "ask", "auto"]
 
+Thinking = Literal["hide", "fold", "show"]
+
 EPILOG = """\b
 Examples:
   turngraph run "where is the retry limit set?"
-  (echo "Review this diff:"; git diff) | turngraph run --policy read-only -
-  turngraph run --continue --output json "now add a test" | jq -r .answer
+  turngraph run --continue "raise it to 5 and run the tests"
+  git diff | turngraph run --policy read-only "review this" -o review.md
 """
 
 
@@ -28,14 +31,17 @@ Examples:
 class RunOptions:
     """One `turngraph run`, checked as far as its own words go; `None` is an option not given."""
 
-    prompt: str
+    prompt: Prompt
     model: str | None
     base_url: str | None
     session: str | None
     continue_: bool
     workdir: Path
     output: Output
+    output_file: AnswerFile | None
     quiet: bool
+    verbose: bool
+    thinking: Thinking
     debug: bool
     policy: PolicyName | None
     max_iterations: int | None
@@ -61,12 +67,27 @@ def run(
         str | None, typer.Option(metavar="ID", help="Go on with this session; the first digits of its id do.")
     ] = None,
     continue_: Annotated[bool, typer.Option("--continue", help="Go on with the directory's latest session.")] = False,
+    stdin: Annotated[
+        bool | None,
+        typer.Option(
+            "--stdin/--no-stdin",
+            help="Add what is piped in to PROMPT, or leave it alone. By default a file or a pipe is added.",
+        ),
+    ] = None,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Work in this directory.")] = None,
     output: Annotated[
         Output,
         typer.Option(help="What stdout gets: the answer, one JSON document, or a JSON line per event."),
     ] = "text",
+    output_file: Annotated[
+        Path | None,
+        typer.Option("--output-file", "-o", metavar="FILE", help="Write the answer to FILE too, whole or not at all."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show only the answer and errors.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the beginning of each tool's result.")] = False,
+    thinking: Annotated[
+        Thinking, typer.Option(help="Leave the model's thinking out, tell its time on a terminal, or show it.")
+    ] = "fold",
     debug: Annotated[bool, typer.Option("--debug", help="Write a detailed log to stderr, secrets removed.")] = False,
     policy: Annotated[
         PolicyName | None,
@@ -91,7 +112,18 @@ def run(
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
 
-    stdout carries the answer (or JSON) and nothing else; progress, questions and errors go to stderr.
+    stdout carries the answer (or JSON) and nothing else; progress, questions and errors go to stderr. On a terminal
+    the answer is shown as Markdown while it comes.
+
+    What is piped in beside a PROMPT goes under it, in a fence: a file or a pipe to its end, at most 4 MiB. Where no
+    person watches, a pipe on which nothing comes in 3 seconds is left alone, and that is said. In a loop that reads
+    the same stdin, give --no-stdin.
+
+    With --policy ask (the default) what writes or executes is shown first, edits as a diff: y runs it, n REASON
+    refuses it and tells the model why, s says yes for this session (to every call of a tool that writes, to exactly
+    this call of any other), a or Ctrl-C ends the turn, which stays saved. A yes for the session is kept in this
+    process only: the next run asks again, also with --continue. Without a terminal nothing waits: such calls are
+    refused.
 
     With --output json, one document: schema (turngraph.turn/1), outcome, exit_code, answer, error {kind, message}
     or null, turn_id, session_id, request_id, flow, model, iterations, usage, cost_usd, duration_ms,
@@ -104,17 +136,22 @@ def run(
     """
     if session is not None and continue_:
         raise Misuse("--session and --continue each choose a session; give only one of them")
+    if quiet and verbose:
+        raise Misuse("--quiet shows less and --verbose more; give only one of them")
     options = RunOptions(
         workdir=_directory(cwd),
         max_cost=max_cost,
         timeout=timeout,
-        prompt=read_prompt(prompt),
+        output_file=None if output_file is None else AnswerFile(output_file),
+        prompt=read_prompt(prompt, stdin),
         model=model,
         base_url=base_url,
         session=session,
         continue_=continue_,
         output=output,
         quiet=quiet,
+        verbose=verbose,
+        thinking=thinking,
         debug=debug,
         policy=policy,
         max_iterations=max_iterations,

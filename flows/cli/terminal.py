@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import select
-import shutil
 import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
@@ -115,6 +114,20 @@ _DROPPED: Mapping[int, None] = {ord(c): None for c in _CONTROLS if c not in "\n\
 _ESCAPED: Mapping[int, str] = {ord(c): _escape(c) for c in _CONTROLS}
 
 
+def size_of(stream: TextIO) -> tuple[int, int]:
+    """Columns and rows of the terminal behind a stream; COLUMNS and LINES win, and 80 by 24 is the guess."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        size = os.terminal_size((80, 24))
+    return _wanted("COLUMNS") or size.columns or 80, _wanted("LINES") or size.lines or 24
+
+
+def _wanted(name: str) -> int:
+    value = os.environ.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() else 0
+
+
 def width_of(stream: TextIO) -> int | None:
     """The columns of the terminal behind a stream; `None` when it is no terminal."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    return size_of(stream)[0] if stream.isatty() else None

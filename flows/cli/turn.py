@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import anyio
 
@@ -24,11 +25,13 @@ from ..settings import Resolved, Settings, resolve_settings
 from ..sinks import JsonlSink, Tee
 from ..store import Store
 from . import signals
+from .answer_file import AnswerFile
 from .console import ConsoleSink
 from .document import DocumentSink
 from .logs import log_to
-from .question import Question, person_is_there
+from .question import Question, keyboard
 from .run import RunOptions
+from .terminal import visible
 
 _OFFLINE = (
     "no language model is configured, so the offline router answered by rules; "
@@ -51,6 +54,9 @@ def run_once(options: RunOptions) -> int:
             "policy": options.policy,
             "max_iterations": options.max_iterations,
             "max_tokens": options.max_tokens,
+            "max_total_tokens": options.max_total_tokens,
+            "max_cost": options.max_cost,
+            "timeout": options.timeout,
         },
         os.environ,
         options.workdir,
@@ -72,22 +78,53 @@ def _session(store: Store, options: RunOptions) -> str | None:
 
 
 async def _perform(options: RunOptions, resolved: Resolved, store: Store, session: str | None) -> int:
-    console = ConsoleSink(sys.stdout, sys.stderr, quiet=options.quiet, answer=options.output == "text")
+    console = _console(options, resolved.settings)
     document = DocumentSink()
-    question = _question(resolved.settings, console)
     interrupt = Interrupt()
     sink = _sink(options, console, document)
-    signals.listen(_Stop(interrupt, question))
-    try:
-        result = await console.fresh_while(_turn(options, resolved, store, session, sink, question, interrupt))
-    except Exception:
-        signals.listen(None)
-        raise
+    with keyboard() if resolved.settings.policy == "ask" else nullcontext() as fd:
+        question = None if fd is None else Question(fd, sys.stderr, console.paused, options.workdir)
+        signals.listen(_Stop(interrupt, question))
+        try:
+            result = await console.fresh_while(_turn(options, resolved, store, session, sink, question, interrupt))
+        except Exception:
+            signals.listen(None)
+            raise
     if options.output == "json":
         sys.stdout.write(json.dumps(document.document(result)) + "\n")
     sys.stdout.flush()
-    signals.leave_with(result.outcome.exit_code)
-    return result.outcome.exit_code
+    code = result.outcome.exit_code
+    if options.output_file is not None and not _keep(result, options.output_file, quiet=options.quiet):
+        code = code or 1
+    signals.leave_with(code)
+    return code
+
+
+def _console(options: RunOptions, settings: Settings) -> ConsoleSink:
+    return ConsoleSink(
+        sys.stdout,
+        sys.stderr,
+        quiet=options.quiet,
+        answer=options.output == "text",
+        thinking=options.thinking,
+        verbose=options.verbose,
+        # What the router found is text as it is, not Markdown.
+        markdown=settings.model != OFFLINE,
+    )
+
+
+def _keep(result: TurnResult, file: AnswerFile, *, quiet: bool) -> bool:
+    """Write the answer to its file; false if that failed. Without a whole answer the file stays as it is."""
+    if not result.answer or result.outcome is Outcome.NO_ANSWER:
+        if not quiet:
+            print(f"turngraph: there is no answer, so {visible(str(file.path))} is as it was", file=sys.stderr)
+        return True
+    try:
+        file.write(result.answer)
+    except OSError as error:
+        print(f"turngraph: {visible(str(file.path))} could not be written: {error.strerror}", file=sys.stderr)
+        return False
+    return True
 
 
 async def _turn(
@@ -103,19 +140,24 @@ async def _turn(
     model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
     prompt = system_prompt(options.workdir)
     return await run_turn(
-        options.prompt,
+        options.prompt.text,
         model=model,
         toolsets=[workspace_toolset(options.workdir)],
-        sink=_Telling(sink, [*resolved.notices, *prompt.notices], offline=settings.model == OFFLINE),
+        sink=_Telling(
+            sink,
+            options.prompt.notes,
+            [*options.prompt.warnings, *resolved.notices, *prompt.notices],
+            offline=settings.model == OFFLINE,
+        ),
         store=store,
         session=session,
         policy=_policy(settings, question),
         limits=Limits(
             max_iterations=settings.max_iterations,
             max_tokens=settings.max_tokens,
-            max_total_tokens=options.max_total_tokens,
-            max_cost=options.max_cost,
-            timeout=options.timeout,
+            max_total_tokens=settings.max_total_tokens,
+            max_cost=settings.max_cost,
+            timeout=settings.timeout,
         ),
         instructions=prompt.text,
         workdir=options.workdir,
@@ -137,9 +179,9 @@ def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> 
 class _Telling:
     """Adds to a turn's events what the command line knows: notices about the prompt, and who answered."""
 
-    def __init__(self, sink: Sink, notices: Sequence[str], *, offline: bool) -> None:
+    def __init__(self, sink: Sink, notes: Sequence[str], warnings: Sequence[str], *, offline: bool) -> None:
         self._sink = sink
-        self._notices = notices
+        self._notices = [*(Notice("info", text) for text in notes), *(Notice("warning", text) for text in warnings)]
         self._offline = offline
 
     async def emit(self, event: Event) -> None:
@@ -147,14 +189,8 @@ class _Telling:
             await self._sink.emit(Notice("info", _OFFLINE))
         await self._sink.emit(event)
         if isinstance(event, TurnStarted):
-            for text in self._notices:
-                await self._sink.emit(Notice("warning", text))
-
-
-def _question(settings: Settings, console: ConsoleSink) -> Question | None:
-    if settings.policy != "ask" or not person_is_there():
-        return None
-    return Question(sys.stdin.fileno(), sys.stderr, console.settle)
+            for notice in self._notices:
+                await self._sink.emit(notice)
 
 
 def _policy(settings: Settings, question: Question | None) -> Policy:

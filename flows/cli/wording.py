@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, cast
 
+from rich.cells import cell_len, set_cell_size
+
 from ...nodes.events import ToolFinished
 from ...nodes.outcome import TurnResult
 from .terminal import visible
@@ -73,6 +75,13 @@ def summary(result: TurnResult) -> list[str]:
 def cut(text: str, longest: int) -> str:
     """Text of at most so many characters; a cut shows as three dots."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def fit(text: str, width: int, ellipsis: str = "...") -> str:
+    """Text of at most so many columns; a cut shows."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - cell_len(ellipsis), 0)) + ellipsis
 
 
 def _short(value: Any) -> str:

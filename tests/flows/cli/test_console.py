@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from typing import Any
 
@@ -8,11 +9,13 @@ import anyio
 import pytest
 from pydantic_ai.usage import RunUsage
 from rich.cells import cell_len
-from turngraph.flows.cli.console import ConsoleSink
+from turngraph.flows.cli.console import ConsoleSink, Thinking
 from turngraph.nodes import events as ev
 from turngraph.nodes.errors import UsageError
 from turngraph.nodes.outcome import Outcome, TurnResult
 from turngraph.nodes.slots import CallStatus
+
+from .emulator import shown as on_screen
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +91,13 @@ async def shown(
     sink = ConsoleSink(out, err, **how)
     for event in events:
         await sink.emit(event)
-    return out.getvalue(), err.getvalue()
+    first, second = (_seen(stream) for stream in (out, err))
+    return first, second
+
+
+def _seen(stream: io.StringIO) -> str:
+    written = stream.getvalue()
+    return on_screen(written, int(os.environ["COLUMNS"])) if isinstance(stream, Screen) else written
 
 
 async def test_without_a_terminal_stdout_is_the_answer_and_stderr_the_rest() -> None:
@@ -100,14 +109,14 @@ async def test_without_a_terminal_stdout_is_the_answer_and_stderr_the_rest() -> 
 async def test_a_terminal_sees_text_as_it_streams_and_the_answer_once() -> None:
     out, err = await shown(TURN, Screen(), Screen())
     assert out == "I look.\ndone\n"
-    assert STYLE.sub("", err) == f"hm\n  grep TODO src  ok  2 lines  34 ms\n{SUMMARY}"
-    assert STYLE.search(err)
+    assert err == f"  thought for 0.0 s\n  grep TODO src  ok  2 lines  34 ms\n{SUMMARY}"
 
 
 async def test_both_streams_on_one_terminal_never_share_a_line() -> None:
     screen = Screen()
-    await shown(TURN, screen, screen)
-    assert STYLE.sub("", screen.getvalue()) == f"hm\nI look.\n  grep TODO src  ok  2 lines  34 ms\ndone\n{SUMMARY}"
+    seen, _ = await shown(TURN, screen, screen, thinking="show")
+    assert seen == f"hm\nI look.\n  grep TODO src  ok  2 lines  34 ms\ndone\n{SUMMARY}"
+    assert "\x1b[2mhm" in screen.getvalue()
 
 
 async def test_quiet_leaves_the_answer() -> None:
@@ -180,19 +189,21 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07[red]x[/red] \x9b31m\u202e:smile:"
 HARMLESS = "[2J]0;title[red]x[/red] 31m:smile:"
 
 
+@pytest.mark.parametrize("thinking", ["fold", "show"])
 @pytest.mark.parametrize("screen", [io.StringIO, Screen])
-async def test_untrusted_text_controls_nothing_and_is_no_markup(screen: type[io.StringIO]) -> None:
+async def test_untrusted_text_controls_nothing_and_is_no_markup(screen: type[io.StringIO], thinking: str) -> None:
     events: list[ev.Event] = [
         ev.ThinkingDelta(HOSTILE),
         ev.TextDelta(HOSTILE),
         ev.ToolCalled("c", HOSTILE, {HOSTILE: HOSTILE}, "execute"),
+        ev.ToolStarted("c", HOSTILE),
         ev.ToolProgress("c", HOSTILE, HOSTILE),
         ev.ToolFinished("c", HOSTILE, CallStatus.ERROR, {HOSTILE: HOSTILE}, HOSTILE, 9, 1),
         ev.Notice("info", HOSTILE),
         ended(HOSTILE, error=HOSTILE, edited_files=(HOSTILE,)),
     ]
-    out, err = await shown(events, screen(), screen())
-    for text in (out, STYLE.sub("", err)):
+    out, err = await shown(events, screen(), screen(), thinking=thinking, verbose=True)
+    for text in (out, err):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
         assert "[red]x[/red]" in text
     assert HARMLESS in out
@@ -204,8 +215,9 @@ async def test_a_call_is_one_line_of_the_terminal_with_its_status(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     call = ev.ToolFinished("c", "grep", CallStatus.OK, {"pattern": "漢字" * 20, "path": "src"}, "x", 1, 34)
-    _, err = await shown([call], Screen(), Screen())
-    (line,) = STYLE.sub("", err).splitlines()
+    screen = Screen()
+    await shown([call], Screen(), screen)
+    (line,) = STYLE.sub("", screen.getvalue()).splitlines()
     assert cell_len(line) <= max(columns, 27)
     assert line.endswith("  ok  1 character  34 ms")
 
@@ -219,10 +231,11 @@ async def test_without_a_terminal_nothing_is_cut(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 async def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
-    _, err = await shown(TURN, Screen(), Screen())
-    assert not re.search(r"\x1b\[(3|4|9|10)\d", err)
+    screen = Screen()
+    await shown(TURN, screen, screen, thinking="show")
+    assert not re.search(r"\x1b\[(3|4|9|10)\d", screen.getvalue())
     if name == "TERM":
-        assert "\x1b" not in err
+        assert "\x1b" not in screen.getvalue()
 
 
 async def test_a_terminal_is_written_to_ten_times_a_second_at_most() -> None:
@@ -236,7 +249,7 @@ async def test_a_terminal_is_written_to_ten_times_a_second_at_most() -> None:
         clock.now += 0.001
     assert len(writes) <= 6
     await sink.emit(ended("x" * 500))
-    assert screen.getvalue() == "x" * 500 + "\n"
+    assert on_screen(screen.getvalue()).replace("\n", "") == "x" * 500
 
 
 async def test_waiting_text_shows_although_nothing_new_comes() -> None:
@@ -246,9 +259,9 @@ async def test_waiting_text_shows_although_nothing_new_comes() -> None:
     async def turn() -> str:
         await sink.emit(ev.TextDelta("a"))
         await sink.emit(ev.TextDelta("b"))
-        assert screen.getvalue() == "a"
+        assert on_screen(screen.getvalue()) == "a\n"
         await anyio.sleep(0.3)
-        assert screen.getvalue() == "ab"
+        assert on_screen(screen.getvalue()) == "ab\n"
         return "finished"
 
     assert await sink.fresh_while(turn()) == "finished"
@@ -260,3 +273,88 @@ async def test_the_error_of_a_turn_comes_out_as_it_is() -> None:
 
     with pytest.raises(UsageError, match="no"):
         await ConsoleSink(io.StringIO(), io.StringIO()).fresh_while(turn())
+
+
+async def test_a_running_call_is_drawn_in_place_and_leaves_one_line() -> None:
+    clock = Clock()
+    screen = Screen()
+    sink = ConsoleSink(screen, screen, clock=clock)
+    called = ev.ToolCalled("c", "bash", {"command": "make"}, "execute")
+
+    async def turn() -> None:
+        await sink.emit(called)
+        await sink.emit(ev.ToolStarted("c", "bash"))
+        for second in range(3):
+            clock.now += 1
+            await sink.emit(ev.ToolProgress("c", "bash", f"step {second}\x1b[2J"))
+            await anyio.sleep(0.15)
+            assert on_screen(screen.getvalue()) == f"  bash make  {second + 1} s | step {second}\\x1b[2J\n"
+        await sink.emit(ev.ToolFinished("c", "bash", CallStatus.OK, {"command": "make"}, "built", 5, 3000))
+
+    await sink.fresh_while(turn())
+    assert on_screen(screen.getvalue()) == "  bash make  ok  5 characters  3.0 s\n"
+
+
+async def test_many_running_calls_take_a_few_lines() -> None:
+    clock = Clock()
+    screen = Screen()
+    sink = ConsoleSink(screen, screen, clock=clock)
+
+    async def turn() -> None:
+        for number in range(20):
+            await sink.emit(ev.ToolStarted(str(number), "grep"))
+        clock.now += 2
+        await anyio.sleep(0.15)
+        assert on_screen(screen.getvalue()).splitlines() == ["  grep  2 s"] * 8 + ["  and 12 more"]
+
+    await sink.fresh_while(turn())
+    assert on_screen(screen.getvalue()) == ""
+
+
+@pytest.mark.parametrize(
+    ("how", "line"), [("fold", "  thought for 3.2 s\n"), ("hide", ""), ("show", "hm\n")], ids=["fold", "hide", "show"]
+)
+async def test_thinking_as_wanted(how: Thinking, line: str) -> None:
+    clock = Clock()
+    screen = Screen()
+    sink = ConsoleSink(screen, screen, thinking=how, clock=clock)
+    await sink.emit(ev.ThinkingDelta("h"))
+    clock.now += 3.2
+    await sink.emit(ev.ThinkingDelta("m"))
+    await sink.emit(ev.TextDelta("Yes."))
+    await sink.emit(ended("Yes."))
+    assert on_screen(screen.getvalue()) == f"{line}Yes.\n{SUMMARY}"
+
+
+async def test_thinking_without_a_terminal_only_where_it_is_asked_for() -> None:
+    turn: list[ev.Event] = [ev.ThinkingDelta("hm"), ended()]
+    assert "thought" not in (await shown(turn))[1]
+    assert (await shown(turn, thinking="show"))[1].startswith("hm\n")
+
+
+async def test_verbose_previews_a_result_and_counts_the_rest() -> None:
+    result = "".join(f"line {number}\x1b[1m\n" for number in range(100))
+    long = ev.ToolFinished("c", "grep", CallStatus.OK, {}, result, 70_000, 5)
+    _, err = await shown([long], verbose=True)
+    lines = err.splitlines()
+    assert lines[1] == "    line 0\\x1b[1m"
+    assert lines[-2:] == [
+        "    [88 more lines not shown]",
+        f"    [only {len(result):,} of 70,000 characters are kept to be shown]",
+    ]
+    assert len(lines) == 1 + 12 + 2
+
+
+async def test_while_someone_is_asked_nothing_else_is_written() -> None:
+    screen = Screen()
+    sink = ConsoleSink(screen, screen, clock=Clock())
+    with sink.paused():
+        before = screen.getvalue()
+        await sink.emit(GREP)
+        assert screen.getvalue() == before
+    assert on_screen(screen.getvalue()) == "  grep TODO src  ok  2 lines  34 ms\n"
+
+
+async def test_an_answer_that_is_no_markdown_stays_as_it_is() -> None:
+    answer = "a.py:1: # *x*\nb.py:2: __y__"
+    assert (await shown([ended(answer)], Screen(), Screen(), markdown=False))[0] == f"{answer}\n"

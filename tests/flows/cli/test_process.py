@@ -97,7 +97,7 @@ def test_help_fits_the_terminal_and_ends_with_three_examples(bench: Workbench, c
 def test_yes_at_the_question_runs_exactly_what_was_shown(bench: Workbench, server: ScriptedServer) -> None:
     server.add(calls(call("bash", command="echo hello > made\necho done")), say("Made."))
     with at_terminal(bench, server, "--policy", "ask") as screen:
-        screen.wait_for("abort the turn: ")
+        screen.wait_for("Run it? [y/n/s/a] ")
         assert "command: echo hello > made\n    echo done\n" in screen.plain
         assert not (bench.workspace / "made").exists()
         screen.type("y\n")
@@ -109,7 +109,7 @@ def test_yes_at_the_question_runs_exactly_what_was_shown(bench: Workbench, serve
 def test_no_with_a_reason_is_told_to_the_model(bench: Workbench, server: ScriptedServer) -> None:
     server.add(calls(call("bash", command="make")), say("I may not."))
     with at_terminal(bench, server, "--policy", "ask") as screen:
-        screen.wait_for("abort the turn: ")
+        screen.wait_for("Run it? [y/n/s/a] ")
         screen.type("n use ninja\n")
         assert screen.end() == 5
     assert "use ninja" in server.last.results[0]
@@ -119,7 +119,7 @@ def test_no_with_a_reason_is_told_to_the_model(bench: Workbench, server: Scripte
 def test_abort_at_the_question_ends_the_turn_and_saves_it(bench: Workbench, server: ScriptedServer, key: str) -> None:
     server.add(calls(call("bash", command="touch made")))
     with at_terminal(bench, server, "--policy", "ask") as screen:
-        screen.wait_for("abort the turn: ")
+        screen.wait_for("Run it? [y/n/s/a] ")
         screen.type(key)
         assert screen.end() == 130
     assert not (bench.workspace / "made").exists()
@@ -140,7 +140,10 @@ def test_text_streams_to_a_terminal_before_the_reply_is_whole(bench: Workbench, 
 def test_an_answer_into_a_file_is_the_answer_alone(bench: Workbench, server: ScriptedServer) -> None:
     server.add(calls(call("list_dir"), text="I look."), Reply(text="Empty.", reasoning="hm, nothing"))
     target = bench.root / "answer.txt"
-    with target.open("wb") as file, at_terminal(bench, server, stdout=file.fileno()) as screen:
+    with (
+        target.open("wb") as file,
+        at_terminal(bench, server, "--thinking", "show", stdout=file.fileno()) as screen,
+    ):
         assert screen.end() == 0
     assert target.read_text() == "Empty.\n"
     for part in ("I look.\n", "list_dir", "hm, nothing", "completed"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from decimal import Decimal
 
@@ -11,7 +10,6 @@ import typer
 from turngraph.flows.cli.app import invoke
 from turngraph.flows.cli.failures import Misuse, report, wanted_output
 from turngraph.flows.cli.numbers import dollars, seconds, whole_number
-from turngraph.flows.cli.prompt import read_prompt
 from turngraph.nodes.errors import SessionBusy
 
 
@@ -27,45 +25,6 @@ def test_no_numbers(parse: object, text: str) -> None:
     assert callable(parse)
     with pytest.raises(typer.BadParameter, match="above zero"):
         parse(text)
-
-
-class Piped(io.StringIO):
-    def isatty(self) -> bool:
-        return False
-
-
-class Typed(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_prompt_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Piped("ignored"))
-    assert read_prompt("do it") == "do it"
-    assert read_prompt("caf\udce9") == "caf\ufffd"
-
-
-@pytest.mark.parametrize("argument", ["-", None])
-def test_the_prompt_is_what_is_piped_in(monkeypatch: pytest.MonkeyPatch, argument: str | None) -> None:
-    monkeypatch.setattr("sys.stdin", Piped("one\ntwo\n"))
-    assert read_prompt(argument) == "one\ntwo\n"
-
-
-@pytest.mark.parametrize(
-    ("argument", "stdin"),
-    [(None, Typed("never read")), (None, None), ("-", None), (None, Piped(" \n")), ("-", Piped("")), ("  ", None)],
-)
-def test_no_prompt(monkeypatch: pytest.MonkeyPatch, argument: str | None, stdin: io.StringIO | None) -> None:
-    monkeypatch.setattr("sys.stdin", stdin)
-    with pytest.raises(Misuse, match='write turngraph run "WHAT TO DO", or pipe it in'):
-        read_prompt(argument)
-
-
-def test_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    with io.TextIOWrapper(io.BytesIO(b"ok \xff"), encoding="utf-8") as stdin:
-        monkeypatch.setattr("sys.stdin", stdin)
-        with pytest.raises(Misuse, match=r"utf-8 text \(byte 3\)"):
-            read_prompt("-")
 
 
 @pytest.mark.parametrize(
