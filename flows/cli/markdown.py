@@ -13,8 +13,9 @@ from typing import Any, ClassVar, cast
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, Paragraph, TableElement
 from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
@@ -84,7 +85,6 @@ class Renderer:
         if tokens[0].type in _AS_IT_IS or _too_narrow(tokens, width):
             return _without_blank_ends(written)
         with self._console.capture() as capture:
-            # A long word, such as an address, stays in one piece: the terminal wraps it.
             overflow = "ignore" if tokens[0].type in ("paragraph_open", "heading_open") else "fold"
             self._console.print(_Document(tokens), width=width, overflow=overflow, crop=False)
         lines = [_unpadded(line) for line in capture.get().split("\n")]
@@ -98,8 +98,32 @@ class _Code(CodeBlock):
         yield Text(str(self.text).rstrip("\n"), overflow="fold")
 
 
+class _Paragraph(Paragraph):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        return _wrapped(self.text, options)
+
+
 class _Heading(Heading):
-    LEVEL_ALIGN: ClassVar[dict[str, Any]] = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        return _wrapped(self.text, options)
+
+
+def _wrapped(text: Text, options: ConsoleOptions) -> Iterator[Text]:
+    """Lines that break between words. A long word, such as an address, stays whole: the terminal breaks it.
+
+    Inside a list or a quotation rich breaks it, for it would cut off what is too long for a line.
+    """
+    if options.overflow != "ignore":
+        yield text
+        return
+    for line in text.split("\n", allow_blank=True):
+        column, breaks = 0, list[int]()
+        for word in re.finditer(r"\S+\s*|\s+", line.plain):
+            if column and column + cell_len(word[0].rstrip()) > options.max_width:
+                breaks.append(word.start())
+                column = 0
+            column += cell_len(word[0])
+        yield from line.divide(breaks)
 
 
 class _Table(TableElement):
@@ -120,6 +144,7 @@ class _Table(TableElement):
 class _Document(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
+        "paragraph_open": _Paragraph,
         "fence": _Code,
         "code_block": _Code,
         "heading_open": _Heading,

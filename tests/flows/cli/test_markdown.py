@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from turngraph.flows.cli.markdown import Renderer, split
 from turngraph.flows.cli.paper import MarkdownPaper, RawPaper, paper_for
@@ -122,7 +123,7 @@ def test_a_code_block_longer_than_the_screen_is_whole() -> None:
 
 def test_words_are_what_the_model_wrote() -> None:
     copied = written(["see __init__.py and [docs](http://x/y)\nnext <i>line</i> http://" + "a" * 100 + " end"]).copied()
-    assert copied == "see __init__.py and docs (http://x/y)\nnext <i>line</i> http://" + "a" * 100 + " end\n\n"
+    assert copied == "see __init__.py and docs (http://x/y)\nnext <i>line</i>\nhttp://" + "a" * 100 + "\nend\n\n"
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
@@ -169,3 +170,10 @@ def test_where_markdown_is_drawn(
     assert isinstance(paper_for(stream, console(stream), markdown=True), kind)
     assert isinstance(paper_for(stream, console(stream), markdown=False), RawPaper)
     assert isinstance(paper_for(io.StringIO(), console(io.StringIO()), markdown=True), RawPaper)
+
+
+@given(st.lists(st.text("abcdefgh漢", min_size=1, max_size=30), min_size=1, max_size=40))
+def test_a_paragraph_breaks_between_words(words: list[str]) -> None:
+    rows = written([" ".join(words) + "\n"]).rows()
+    assert " ".join(row for row in rows if row) == " ".join(words)
+    assert all(cell_len(row) <= 80 for row in rows)
