@@ -19,6 +19,7 @@ from ..nodes.errors import UndeclaredTransition, UsageError
 from ..nodes.node import TurnNode, class_name
 from ..nodes.outcome import TurnResult
 from ..nodes.state import AGENT_STATE_MACHINE, StateMachine, TurnState
+from .fit import check_fit
 
 TurnGraph = Graph[TurnState, TurnDeps, TurnNode, TurnResult]
 
@@ -98,7 +99,8 @@ class Flow:
         """This flow with a variant in its role.
 
         Raises:
-            UsageError: the variant has no role, or one that the flow does not have.
+            UsageError: the variant has no role, or one that the flow does not have, or it cannot play it
+                (`flows.fit.check_fit`).
         """
         role = getattr(variant, "role", None)
         if role not in self.lineup:
@@ -106,6 +108,7 @@ class Flow:
                 f"{variant.__qualname__} has the role {role!r}, which the flow {self.name} does not have; "
                 f"its roles are {', '.join(self.lineup)}"
             )
+        check_fit(variant, next(part for part in self.parts if part.role == role))
         return replace(self, swapped=MappingProxyType({**self.swapped, role: variant}))
 
 
