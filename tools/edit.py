@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 HINT_LINES = 5_000
+HINT_CHARACTERS = 60
+MOST_PLACES = 100_000
 _LINE_END = re.compile(r"\r?\n")
 _NUMBERED = re.compile(r"^\s*\d+→", re.MULTILINE)
 
@@ -21,11 +23,14 @@ class Match:
 
 
 def matches(text: str, old: str) -> list[Match]:
-    """Every place where `old` stands, overlapping ones too; a bare newline in `old` also fits a CRLF."""
+    """The places where `old` stands, overlapping ones too; a bare newline in `old` also fits a CRLF.
+
+    More than `MOST_PLACES` are not looked for: one more than that then stands for all.
+    """
     pattern = _pattern(old)
     found: list[Match] = []
     position = 0
-    while match := pattern.search(text, position):
+    while len(found) <= MOST_PLACES and (match := pattern.search(text, position)):
         found.append(Match(match.start(), match.end()))
         position = match.start() + 1
     return found
@@ -72,9 +77,10 @@ def near_miss(text: str, old: str) -> str:
         if wanted and loose[index : index + len(wanted)] == wanted:
             where = f"line {index + 1}" if len(wanted) == 1 else f"lines {index + 1}-{index + len(wanted)}"
             return f"{where} would match if whitespace were ignored: copy the whitespace exactly"
-    first = next((line for line in wanted if line), "")
-    if close := difflib.get_close_matches(first, loose, n=1, cutoff=0.6):
-        index = loose.index(close[0])
+    first = next((line for line in wanted if line), "")[:HINT_CHARACTERS]
+    starts = [line[:HINT_CHARACTERS] for line in loose]
+    if close := difflib.get_close_matches(first, list(dict.fromkeys(starts)), n=1, cutoff=0.6):
+        index = starts.index(close[0])
         return f"the most similar line is line {index + 1}: {lines[index][:200]!r}"
     return "no line is similar: read the file again"
 

@@ -10,19 +10,22 @@ as they are in the file. It is placed where its old lines match when, from stric
    the rest is similar.
 
 The first of these that finds a place must find just one. A written line gets the indentation that the file has where
-the old text has the new line's own; where that is not known the edit is refused.
+the old text has the new line's own; where that is not known the edit is refused. Texts beyond the limits below are not
+searched so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from .edit import Match
 
 LIMIT_LINES = 500
-LIMIT_FILE_LINES = 200_000
+LIMIT_NEW_LINES = 2_000
+LIMIT_FILE_LINES = 50_000
+LIMIT_PLACES = 1_000
 SIMILAR = 0.6
 
 _Change = tuple[int, int, list[str]]
@@ -55,26 +58,41 @@ def place(text: str, old: str, new: str) -> Placed | Unplaced | None:
     else:
         return None
     before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
-    lines = _Lines(text)
-    edges = (before[0].strip(), before[-1].strip())
-    if not any(line.strip() for line in before) or len(before) > LIMIT_LINES or len(lines.text) > LIMIT_FILE_LINES:
+    too_long = len(before) > LIMIT_LINES or len(after) > LIMIT_NEW_LINES or text.count("\n") > LIMIT_FILE_LINES
+    if too_long or not any(line.strip() for line in before):
         return None
-    starts = [
-        start
-        for start in range(len(lines.text) - len(before) + 1)
-        if (lines.bare[start], lines.bare[start + len(before) - 1]) == edges
-    ]
+    lines = _Lines(text)
     changes = _changes(before, after)
-    for how, fits in _WAYS:
-        found = [start for start in starts if fits(before, lines.text[start : start + len(before)], changes)]
+    for how, found in _ways(lines, before, changes):
         if len(found) > 1:
             numbers = ", ".join(str(start + 1) for start in found[:20]) + (", …" if len(found) > 20 else "")
             return Unplaced(f"{how} it would stand {len(found):,} times, from lines {numbers}: copy the text exactly")
-        if found and fits is _anchored and not _similar(before, lines.text[found[0] : found[0] + len(before)]):
-            return None
         if found:
             return _placed(lines, found[0], how, before, changes)
     return None
+
+
+def _ways(lines: _Lines, before: list[str], changes: list[_Change]) -> Iterator[tuple[str, list[int]]]:
+    """From strict to loose, how the old lines can match and the lines, from 0, at which they do."""
+    bare, size = [line.strip() for line in before], len(before)
+    starts = [
+        start
+        for start in range(len(lines.text) - size + 1)
+        if lines.bare[start] == bare[0] and lines.bare[start + size - 1] == bare[-1]
+    ]
+    alike = [start for start in starts if lines.bare[start : start + size] == bare]
+    if len(alike) <= LIMIT_PLACES:
+        pairs = {start: list(zip(before, lines.text[start : start + size], strict=True)) for start in alike}
+        ends = [start for start in alike if all(a.rstrip() == b.rstrip() for a, b in pairs[start])]
+        yield "ignoring whitespace at the ends of lines", ends
+        yield "ignoring indentation", [start for start in alike if _shift(_indents(pairs[start])) is not None]
+    yield "ignoring the whitespace around each line", alike
+    if size < 3 or not bare[0] or not bare[-1]:
+        return
+    touched = {index for first, stop, _ in changes for index in range(max(0, first - 1), min(size, stop + 1))}
+    anchored = [start for start in starts if all(bare[index] == lines.bare[start + index] for index in touched)]
+    if len(anchored) != 1 or _similar(bare, lines.bare[anchored[0] : anchored[0] + size]):
+        yield "by its first and last line, with similar lines between", anchored
 
 
 class _Lines:
@@ -105,50 +123,21 @@ def _changes(before: list[str], after: list[str]) -> list[_Change]:
     return [(first, stop, after[i:j]) for tag, first, stop, i, j in codes if tag != "equal"]
 
 
-def _ends_aside(before: list[str], there: list[str], changes: list[_Change]) -> bool:
-    return all(a.rstrip() == b.rstrip() for a, b in zip(before, there, strict=True))
-
-
-def _shifted(before: list[str], there: list[str], changes: list[_Change]) -> bool:
-    return _bare(before, there, changes) and _shift(_indents(before, there)) is not None
-
-
-def _bare(before: list[str], there: list[str], changes: list[_Change]) -> bool:
-    return all(a.strip() == b.strip() for a, b in zip(before, there, strict=True))
-
-
-def _anchored(before: list[str], there: list[str], changes: list[_Change]) -> bool:
-    if len(before) < 3 or not before[0].strip() or not before[-1].strip():
-        return False
-    touched = {index for first, stop, _ in changes for index in range(max(0, first - 1), min(len(before), stop + 1))}
-    return all(before[index].strip() == there[index].strip() for index in touched)
-
-
-def _similar(before: list[str], there: list[str]) -> bool:
+def _similar(ours: list[str], theirs: list[str]) -> bool:
+    """Whether the lines between the first and the last are similar on average."""
     ratios = [
-        SequenceMatcher(None, a.strip()[:200], b.strip()[:200], autojunk=False).ratio()
-        if a.strip() != b.strip()
-        else 1.0
-        for a, b in zip(before, there, strict=True)
+        1.0 if a == b else SequenceMatcher(None, a[:200], b[:200], autojunk=False).ratio()
+        for a, b in zip(ours[1:-1], theirs[1:-1], strict=True)
     ]
-    return sum(ratios[1:-1]) >= SIMILAR * len(ratios[1:-1])
-
-
-_WAYS: tuple[tuple[str, Callable[[list[str], list[str], list[_Change]], bool]], ...] = (
-    ("ignoring whitespace at the ends of lines", _ends_aside),
-    ("ignoring indentation", _shifted),
-    ("ignoring the whitespace around each line", _bare),
-    ("by its first and last line, with similar lines between", _anchored),
-)
+    return sum(ratios) >= SIMILAR * len(ratios)
 
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _indents(before: list[str], there: list[str]) -> list[tuple[str, str]]:
+def _indents(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The indentation of each old line beside that of the line in the file."""
-    pairs = zip(before, there, strict=True)
     return [(_indent(a), _indent(b)) for a, b in pairs if a.strip() and a.strip() == b.strip()]
 
 
@@ -183,7 +172,7 @@ def _indenter(indents: list[tuple[str, str]]) -> Callable[[str], str | None]:
 def _placed(lines: _Lines, start: int, how: str, before: list[str], changes: list[_Change]) -> Placed | Unplaced:
     first, last = start + 1, start + len(before)
     where = f"line {first}" if first == last else f"lines {first}-{last}"
-    indented = _indenter(_indents(before, lines.text[start:last]))
+    indented = _indenter(_indents(list(zip(before, lines.text[start:last], strict=True))))
     places: list[Match] = []
     texts: list[str] = []
     for begin, stop, new in changes:

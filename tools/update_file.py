@@ -11,7 +11,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
 
 from .diff import unified
-from .edit import Match, disjoint, line_of, matches, near_miss, substitute
+from .edit import MOST_PLACES, Match, disjoint, line_of, matches, near_miss, substitute
 from .encoding import Encoding, decode
 from .loose import Unplaced, place
 from .page import visible
@@ -105,6 +105,8 @@ def _read(workspace: Workspace, path: str) -> tuple[str, Encoding, Stamp]:
 def _places(text: str, old: str, new: str, name: str, replace_all: bool) -> tuple[list[Match], list[str], str]:
     """Where to write what, and how that was found where it was not plainly found."""
     found = matches(text, old)
+    if len(found) > MOST_PLACES:
+        raise ToolFailed(f"`old` stands more than {MOST_PLACES:,} times in {name}; give more text, or use bash (sed).")
     if len(found) == 1 or (found and replace_all):
         apart = disjoint(found)
         return apart, [new] * len(apart), "" if len(apart) == 1 else f" ({len(apart):,} places)"

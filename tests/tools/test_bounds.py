@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -137,3 +138,28 @@ async def test_grep_searches_once(
     assert sum("--files" not in call and call[-1] == "." for call in calls) == 1
     assert sum(arguments.count("--json") for arguments in calls) == 1
     assert all(len([a for a in call if a.startswith("./")]) <= grep.LIMIT for call in calls)
+
+
+def test_an_edit_of_very_many_places_is_refused_in_bounded_time(workspace: Workspace, root: Path) -> None:
+    (root / "f").write_text("a" * 4_000_000)
+    for everywhere in (True, False):
+        with pytest.raises(ToolFailed, match="stands more than 100,000 times"):
+            update_file.tool(workspace)("f", "a", "b", replace_all=everywhere)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (("x = " + "ab " * 700 + "\n") * 4_000, "x = " + "ba " * 700 + "!", "y"),
+        ("}\n" * 49_000, "}\n" * 498 + "{\n}\n", "x\n"),
+        ("  }\n" * 40_000 + "y\n", "}\n" * 400 + "y\n  x\n", "}\n" * 1_900),
+        ("\n" * 300_000, "a\nb\n", "c\n"),
+    ],
+    ids=["long lines", "alike lines", "alike new lines", "many lines"],
+)
+def test_a_search_for_what_is_not_there_ends(workspace: Workspace, root: Path, text: str, old: str, new: str) -> None:
+    (root / "f").write_text(text)
+    began = time.monotonic()
+    with pytest.raises(ToolFailed, match="does not stand in f"):
+        update_file.tool(workspace)("f", old, new)
+    assert time.monotonic() - began < 30
