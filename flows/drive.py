@@ -40,17 +40,17 @@ async def drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interru
                 await deps.sink.emit(Notice("warning", f"{skipped} damaged messages of the session left out"))
             result = await _walk(flow, state, deps)
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
-        await _settle(state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")
+        await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")
         raise
     except Exception as error:
         cause = _leaf(error)
         if isinstance(cause, TurngraphError):
-            return await _settle(state, deps, cause.outcome, str(cause))
+            return await _settle(flow, state, deps, cause.outcome, str(cause))
         failure = f"internal error: {type(cause).__name__}: {cause}"
-        return await _settle(state, deps, Outcome.INTERNAL_ERROR, failure)
+        return await _settle(flow, state, deps, Outcome.INTERNAL_ERROR, failure)
     if scope.cancelled_caught:
-        return await _settle(state, deps, *interrupt.reason(deps.limits.timeout))
-    return await _ended(deps, result)
+        return await _settle(flow, state, deps, *interrupt.reason(deps.limits.timeout))
+    return await _ended(flow, deps, result)
 
 
 async def _walk(flow: Flow, state: TurnState, deps: TurnDeps) -> TurnResult:
@@ -115,17 +115,18 @@ async def _left(
         await deps.sink.emit(NodeLeft(node.role, number, state.iteration, to, duration, error))
 
 
-async def _settle(state: TurnState, deps: TurnDeps, outcome: Outcome, error: str) -> TurnResult:
+async def _settle(flow: Flow, state: TurnState, deps: TurnDeps, outcome: Outcome, error: str) -> TurnResult:
     with anyio.CancelScope(shield=True):
         deps = replace(deps, sink=_LastWords(deps.sink))
         result = await commit(state, deps, outcome, error)
         if result is not None:
-            return await _ended(deps, result)
+            return await _ended(flow, deps, result)
     raise AssertionError("commit with an outcome returns a result, and a shielded scope is not left early")
 
 
-async def _ended(deps: TurnDeps, result: TurnResult) -> TurnResult:
+async def _ended(flow: Flow, deps: TurnDeps, result: TurnResult) -> TurnResult:
     """Write and show the end. The turn is over: what fails here changes the result and nothing else."""
+    result = replace(result, lineup=dict(flow.played), graph_hash=flow.graph_hash)
     try:
         deps.log.end(result)
     except StoreError as failure:

@@ -17,9 +17,10 @@ from ..graphs.declared import END, DeclaredEdge, declared_edges
 from ..nodes.deps import TurnDeps
 from ..nodes.errors import UndeclaredTransition, UsageError
 from ..nodes.node import TurnNode, class_name
-from ..nodes.outcome import TurnResult
+from ..nodes.outcome import Played, TurnResult
 from ..nodes.state import AGENT_STATE_MACHINE, StateMachine, TurnState
 from .fit import check_fit
+from .identity import graph_hash, played_by
 
 TurnGraph = Graph[TurnState, TurnDeps, TurnNode, TurnResult]
 
@@ -68,6 +69,20 @@ class Flow:
                         f"{self.name} does not have; its roles are {', '.join(self.lineup)}"
                     )
         return MappingProxyType(edges)
+
+    @cached_property
+    def played(self) -> Mapping[str, Played]:
+        """Role to the class that plays it, with the hash of its source, as journals and results tell it."""
+        return MappingProxyType({role: played_by(cls) for role, cls in self.lineup.items()})
+
+    @cached_property
+    def graph_hash(self) -> str:
+        """Tells whether two flows have the same graph: roles, states, edges and state machine.
+
+        Raises:
+            UsageError: as `edges`.
+        """
+        return graph_hash(self.start, self.lineup, self.edges, self.machine)
 
     @cached_property
     def graph(self) -> TurnGraph:

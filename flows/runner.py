@@ -19,7 +19,6 @@ from ..nodes.errors import (
 )
 from ..nodes.events import Event, Sink
 from ..nodes.model_port import ModelPort
-from ..nodes.node import class_name
 from ..nodes.outcome import TurnResult
 from ..nodes.request_log import logger
 from ..nodes.state import RequestContext, SessionState, TurnState
@@ -96,7 +95,9 @@ async def run_turn(
                     request_id=request.request_id,
                     prompt=prompt,
                     flow=flow.name,
-                    lineup={role: class_name(cls) for role, cls in flow.lineup.items()},
+                    lineup={role: played.cls for role, played in flow.played.items()},
+                    sources={role: played.source for role, played in flow.played.items()},
+                    graph_hash=flow.graph_hash,
                     model=port.name,
                     policy=type(policy or Auto()).__name__,
                     workdir=str(workdir),

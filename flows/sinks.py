@@ -96,6 +96,8 @@ def result_json(result: TurnResult) -> dict[str, Any]:
         "duration_ms": result.duration_ms,
         "edited_files": list(result.edited_files),
         "saved": result.saved,
+        "lineup": {role: {"class": one.cls, "source": one.source} for role, one in result.lineup.items()},
+        "graph_hash": result.graph_hash or None,
     }
 
 

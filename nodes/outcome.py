@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
@@ -44,6 +45,14 @@ _EXIT_CODES = {
 }
 
 
+@dataclass(frozen=True)
+class Played:
+    """Who played a role: the class, as `module:QualName`, and the hash of its source file, empty where it has none."""
+
+    cls: str
+    source: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
     """What one turn came to.
@@ -51,6 +60,7 @@ class TurnResult:
     `answer` is the model's final text, empty unless the model gave one; when the outcome is `NO_ANSWER` it may
     hold the cut-off text. `error` is one sentence for a person, `None` on success. `cost` is in US dollars, `None`
     where a reply had no known price. `saved` is false when the end of the turn could not be written to the store.
+    `lineup` is by role; turns with one `graph_hash` ran the same graph. Both are empty in a result of an older version.
     """
 
     outcome: Outcome
@@ -67,3 +77,5 @@ class TurnResult:
     duration_ms: int
     edited_files: tuple[str, ...]
     saved: bool = True
+    lineup: Mapping[str, Played] = field(default_factory=dict[str, Played])
+    graph_hash: str = ""

@@ -15,6 +15,8 @@
 | `duration_ms`  | of the turn |
 | `edited_files` | files of the workspace that tools wrote, relative to it |
 | `saved`        | whether the end of the turn is in the store |
+| `lineup`       | by role: `class` (as `module:QualName`) and `source`, the hash of its file |
+| `graph_hash`   | the same for turns that ran the same graph; `null` where no turn came to be |
 | `tool_calls`   | in the order they finished: `name`, `status` (`ok`, `error`, `refused`, `cancelled`, |
 |                | `unknown`), `args`, `duration_ms`, `size` (characters of the result), `edited_files` |
 | `notices`      | `level` (`info`, `warning`) and `text` of what was mended, cut or tried again |
@@ -87,6 +89,8 @@ def error_document(form: str, kind: str, exit_code: int, message: str) -> dict[s
         "duration_ms": 0,
         "edited_files": [],
         "saved": False,
+        "lineup": {},
+        "graph_hash": None,
     }
     if form == "jsonl":
         return {"schema": "turngraph.event/1", "type": "turn_ended", "result": result}

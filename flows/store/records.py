@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,8 +24,9 @@ class SessionBody:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnHead:
-    """What a turn starts with. `lineup` names the class, as `module:QualName`, that plays each role;
-    `instructions` is the system prompt as it was sent."""
+    """What a turn starts with. `lineup` names the class, as `module:QualName`, that plays each role, and
+    `sources` the hash of its source file; `graph_hash` tells whether two turns ran the same graph; `instructions` is
+    the system prompt as it was sent."""
 
     turn_id: str
     session_id: str
@@ -37,6 +38,8 @@ class TurnHead:
     policy: str
     workdir: str
     instructions: str
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    graph_hash: str = ""
 
 
 @dataclass(frozen=True)
