@@ -21,4 +21,21 @@ class Registered:
     argument: str = ""
 
 
-VARIANTS: Mapping[str, Registered] = MappingProxyType({})
+VARIANTS: Mapping[str, Registered] = MappingProxyType(
+    {
+        "serial": Registered("execute", "serial", "SerialExecute", "one call after another: time for order"),
+        "dry-run": Registered("execute", "dry_run", "DryRunExecute", "only reads run: the work for a look at it"),
+        "window": Registered(
+            "prepare_history", "window", "window", "the latest turns only: memory for a bounded request", "TURNS, or 10"
+        ),
+        "best-of": Registered(
+            "stream", "best_of", "best_of", "several requests, one reply: money for steadiness", "REQUESTS, or 3"
+        ),
+        "cascade": Registered(
+            "stream", "cascade", "cascade", "a cheap model first: judgement for money", "the cheap MODEL"
+        ),
+        "critic": Registered(
+            "process_node", "critic", "Critic", "a weak answer goes back once: requests for better answers"
+        ),
+    }
+)

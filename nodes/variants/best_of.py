@@ -1,0 +1,86 @@
+"""Stream, several times: the reply that most agree on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import anyio
+from pydantic_ai.messages import ModelResponse
+from pydantic_graph import Edge
+
+from ... import nodes
+from ..errors import ProviderError
+from ..events import Notice
+from ..node import Ctx, go
+from ..reply import text_of
+from .asking import ask, fault_of, show
+
+
+@dataclass
+class BestOf(nodes.Stream):
+    """Ask the model several times at once and go on with one reply: of the usable ones, what most of them say.
+
+    Trades money for steadiness: each iteration costs `attempts` requests, and the answer appears in one piece. Calls
+    agree often, free text hardly ever, where the first usable reply wins; at temperature 0 it is of no use.
+    """
+
+    attempts: ClassVar[int] = 3
+
+    async def run(self, ctx: Ctx) -> Annotated[nodes.ProcessNode, Edge("reply chosen")]:
+        state, deps = ctx.state, ctx.deps
+        state.iteration += 1
+        state.answer = ""
+        replies, failures = await self.replies(ctx)
+        if not replies:
+            raise failures[0]
+        best = await choose(ctx, replies)
+        for reply in replies:
+            if reply is not best:
+                nodes.ProcessNode().track_usage(ctx, reply)
+        text = f"1 of {len(replies)} replies is used; {len(failures)} of {self.attempts} requests failed"
+        await deps.sink.emit(Notice("warning" if failures else "info", text))
+        state.reply, state.guidance = best, None
+        await show(ctx, best)
+        return go(ctx, nodes.ProcessNode)
+
+    async def replies(self, ctx: Ctx) -> tuple[list[ModelResponse], list[ProviderError]]:
+        replies: list[ModelResponse] = []
+        failures: list[ProviderError] = []
+
+        async def attempt() -> None:
+            try:
+                replies.append(await ask(ctx, ctx.deps.model))
+            except ProviderError as error:
+                failures.append(error)
+
+        await ctx.deps.toolbox.manager(ctx.state)
+        async with anyio.create_task_group() as group:
+            for _ in range(self.attempts):
+                group.start_soon(attempt)
+        return replies, failures
+
+
+async def choose(ctx: Ctx, replies: list[ModelResponse]) -> ModelResponse:
+    """The first of the usable replies that most of them agree on; of unusable ones where there is no other."""
+    usable = [reply for reply in replies if await fault_of(ctx, reply) is None] or replies
+    votes = Counter(map(_meaning, usable))
+    return max(usable, key=lambda reply: votes[_meaning(reply)])
+
+
+def _meaning(reply: ModelResponse) -> str:
+    """What a reply does, in a form that two can be compared by: its calls, or its text."""
+    calls = [(call.tool_name, sorted(call.args_as_dict().items(), key=str)) for call in reply.tool_calls]
+    return repr(calls) if calls else " ".join(text_of(reply).split()).casefold()
+
+
+def best_of(attempts: int = BestOf.attempts) -> type[BestOf]:
+    """A `BestOf` of this many requests.
+
+    Raises:
+        ValueError: fewer than two.
+    """
+    if attempts < 2:
+        raise ValueError(f"the best of {attempts} needs no choosing; it takes at least 2")
+    return type(f"BestOf[{attempts}]", (BestOf,), {"attempts": attempts, "__module__": __name__})
