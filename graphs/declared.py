@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from pydantic_graph import Edge, End
+from pydantic_graph import End
 
 from ..nodes.errors import UsageError
 from ..nodes.node import TurnNode
+from .annotations import Alternative, alternatives
+
+START = "start"
+"""The id of the beginning of a turn in every graph and export."""
 
 END = "end"
 """The id of the end of a turn in every edge and export."""
@@ -24,37 +27,35 @@ class DeclaredEdge:
     label: str | None
 
 
-@cache
 def declared_edges(cls: type[TurnNode]) -> tuple[DeclaredEdge, ...]:
     """The edges of a node class, in the order they are written.
 
     Raises:
-        UsageError: the annotation is missing, cannot be resolved, or names something that is no node.
+        UsageError: the annotation is missing, cannot be resolved, or names something that is no node; or this is no
+            class of a node with a role.
     """
+    given: Any = cls
+    if not isinstance(given, type):
+        kind = type(given).__name__
+        raise UsageError(f"an instance of {kind} was given where a class is meant; write {kind}, without brackets")
+    if not (issubclass(given, TurnNode) and hasattr(given, "role")):
+        raise UsageError(f"{given.__qualname__} is no node with a role; subclass TurnNode, and set role and state")
+    return _declared(given)
+
+
+@cache
+def _declared(cls: type[TurnNode]) -> tuple[DeclaredEdge, ...]:
     name = f"{cls.__module__}.{cls.__qualname__}.run"
-    try:
-        hints = get_type_hints(cls.run, include_extras=True)
-    except (NameError, AttributeError, TypeError) as error:
-        raise UsageError(
-            f"the return annotation of {name} cannot be resolved ({error}); name only what its module imports"
-        ) from error
-    if "return" not in hints:
-        raise UsageError(f"{name} has no return annotation; annotate it with the nodes it may go on to")
-    return tuple(_edge(name, hint) for hint in _alternatives(hints["return"]))
+    if cls.role in (START, END):
+        raise UsageError(f"{name[:-4]} has the role {cls.role!r}, which every graph has already; give it another")
+    return tuple(_edge(name, one) for one in alternatives(cls.run, name))
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _edge(name: str, hint: Any) -> DeclaredEdge:
-    label: str | None = None
-    if get_origin(hint) is Annotated:
-        hint, *extras = get_args(hint)
-        label = next((extra.label for extra in extras if isinstance(extra, Edge)), None)
-    target: Any = get_origin(hint) or hint
+def _edge(name: str, way: Alternative) -> DeclaredEdge:
+    target: Any = way.target
     if target is End:
-        return DeclaredEdge(END, label)
+        return DeclaredEdge(END, way.label)
     if isinstance(target, type) and issubclass(target, TurnNode) and hasattr(target, "role"):
-        return DeclaredEdge(target.role, label)
-    raise UsageError(f"the return annotation of {name} names {hint!r}, which is neither a node with a role nor End")
+        return DeclaredEdge(target.role, way.label)
+    named = getattr(way.target, "__name__", way.target)
+    raise UsageError(f"the return annotation of {name} names {named}, which is neither a node with a role nor End")

@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import networkx as nx
 from pydantic_graph import Edge, End
 from turngraph import nodes
 from turngraph.graphs.declared import END
-from turngraph.graphs.extract import START, FlowGraph
+from turngraph.graphs.extract import START, FlowGraph, add, empty
 from turngraph.nodes.node import Ctx, TurnNode
 from turngraph.nodes.outcome import TurnResult
 from turngraph.nodes.state import AGENT_STATE_MACHINE, AgentState, StateMachine
 
 
 def drawn(
-    *edges: tuple[str, str], states: dict[str, str] | None = None, machine: StateMachine = AGENT_STATE_MACHINE
+    *edges: tuple[str, str],
+    states: dict[str, str] | None = None,
+    machine: StateMachine | None = AGENT_STATE_MACHINE,
 ) -> FlowGraph:
-    """A graph of these edges; every node is in the state ASSISTANT unless it is said otherwise."""
-    graph: FlowGraph = nx.MultiDiGraph(name="made up", machine=machine)
-    graph.add_node(START, cls=None, state=None, doc="")
+    """A graph of these edges, all labelled; every node is in the state ASSISTANT unless it is said otherwise."""
+    graph = empty("made up", machine)
     for node in dict.fromkeys(node for edge in edges for node in edge):
         if node not in (START, END):
             state = (states or {}).get(node, AgentState.ASSISTANT)
-            graph.add_node(node, cls=node.title(), state=str(state), doc="")
-    graph.add_node(END, cls=None, state=None, doc="")
+            add(graph, node, node.title(), kind="node", state=str(state) if machine else None)
+    add(graph, END, None, kind="end")
     for source, target in edges:
-        graph.add_edge(source, target, label=None)
+        graph.add_edge(source, target, label=f"{source} to {target}")
     return graph
 
 

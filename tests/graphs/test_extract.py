@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from turngraph import nodes
 from turngraph.flows.flow import STANDARD
 from turngraph.graphs.declared import END
 from turngraph.graphs.extract import START, extract
@@ -14,6 +15,8 @@ def test_the_standard_flow_as_a_graph() -> None:
     assert list(graph.nodes) == [START, *STANDARD.lineup, END]
     assert dict(graph.nodes["dispatch"]) == {
         "cls": "Dispatch",
+        "kind": "node",
+        "definition": nodes.Dispatch,
         "state": "tool_execution",
         "doc": "Collect the calls, check names and arguments, ask the policy, and batch what may run.",
     }
