@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Literal, TextIO, TypeVar
 
 import anyio
-from rich.console import Console
 from rich.text import Text
 
 from ...nodes import events as ev
@@ -21,7 +20,7 @@ from ...nodes.outcome import Outcome, TurnResult
 from . import wording
 from .activity import Activity
 from .calls import finished_lines, label
-from .paper import RawPaper, paper_for
+from .paper import RawPaper, console_on, paper_for
 from .terminal import encodable, plain, visible
 from .throttle import INTERVAL, Throttle
 
@@ -53,7 +52,7 @@ class ConsoleSink:
         markdown: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._err = _console(stderr)
+        self._err = console_on(stderr)
         self._quiet = quiet
         self._answer = answer
         self._prompts = prompts
@@ -62,7 +61,7 @@ class ConsoleSink:
         self._verbose = verbose
         self._streams = answer and not quiet and not prompts and stdout.isatty()
         self._separator = " · " if encodable("·", stderr) else ", "
-        self._paper = paper_for(stdout, _console(stdout), markdown=markdown)
+        self._paper = paper_for(stdout, console_on(stdout), markdown=markdown)
         self._margin = RawPaper(stderr, self._err)
         self._text = Throttle(self._write_text, clock=clock)
         self._thinking = Throttle(self._write_thinking, clock=clock)
@@ -221,7 +220,3 @@ class ConsoleSink:
             self._line(Text("turngraph: the end of this turn could not be saved", style="red"), even_if_quiet=True)
         style = "dim" if result.outcome is Outcome.COMPLETED else "magenta"
         self._line(Text(self._separator.join(wording.summary(result)), style=style))
-
-
-def _console(stream: TextIO) -> Console:
-    return Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)

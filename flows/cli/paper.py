@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import Protocol, TextIO
+
+from rich.console import Console
 
 from .region import Region
-from .terminal import encodable, plain
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from .terminal import encodable, plain, size_of
 
 _LONGEST_LIVE = 8_000
 """Characters of one block that are rendered again and again; of a longer one the source is shown meanwhile."""
@@ -92,3 +91,11 @@ def paper_for(stream: TextIO, terminal: Console, *, markdown: bool) -> Paper:
     if markdown and stream.isatty() and not terminal.is_dumb_terminal and encodable("•─", stream):
         return MarkdownPaper(stream, terminal)
     return RawPaper(stream)
+
+
+def console_on(stream: TextIO) -> Console:
+    """A console that styles text and takes none of it for markup."""
+    console = Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    if console.width < 1:  # COLUMNS=0, with which rich would print nothing at all
+        console.width = size_of(stream)[0]
+    return console

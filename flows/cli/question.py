@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TextIO
 
 import anyio
-from rich.console import Console
 from rich.text import Text
 
 from ...tools.effects import Effect
 from ...tools.policy import Abort, Allow, CallRequest, Decision, Refuse
+from .paper import console_on
 from .proposal import Proposal, excerpt, propose
 from .terminal import visible
 
@@ -64,7 +64,7 @@ class Question:
 
     def __init__(self, fd: int, stderr: TextIO, paused: Callable[[], AbstractContextManager[None]], root: Path) -> None:
         self._fd = fd
-        self._console = Console(file=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        self._console = console_on(stderr)
         self._stderr = stderr
         self._paused = paused
         self._root = root

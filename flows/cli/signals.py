@@ -6,6 +6,7 @@ Python's own KeyboardInterrupt could leave a traceback or half a document.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from collections.abc import Callable
@@ -31,6 +32,13 @@ def listen(listener: Callable[[int], None] | None) -> None:
 def leave_with(exit_code: int) -> None:
     """All has been said, the exit code too: a signal hurries the end from now on and does not change it."""
     listen(lambda _: os._exit(exit_code))
+    # Python's last steps put the default handlers back, which would kill.
+    atexit.register(_ignore)
+
+
+def _ignore() -> None:
+    for number in _WORDS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def say(text: str) -> None:

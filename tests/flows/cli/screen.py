@@ -71,14 +71,19 @@ class Screen:
 
 @contextmanager
 def at_a_terminal(
-    *args: str, cwd: Path, env: Mapping[str, str], columns: int = 80, stdout: int | None = None
+    *args: str,
+    cwd: Path,
+    env: Mapping[str, str],
+    columns: int = 80,
+    stdout: int | None = None,
+    stdin: int | None = None,
 ) -> Generator[Screen]:
-    """Start `turngraph ARGS` at a new terminal; `stdout` may go elsewhere. It is killed at the end of the block."""
+    """Start `turngraph ARGS` at a new terminal; `stdout` and `stdin` may go elsewhere. It is killed at the end of the block."""
     keyboard, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         ["setsid", "--ctty", sys.executable, "-m", "turngraph", *args],
-        stdin=terminal,
+        stdin=terminal if stdin is None else stdin,
         stdout=terminal if stdout is None else stdout,
         stderr=terminal,
         cwd=cwd,

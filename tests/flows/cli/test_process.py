@@ -18,6 +18,7 @@ import pytest
 from ...scripted.harness import Workbench, finish
 from ...scripted.replies import Hang, Reply, call, calls, say
 from ...scripted.server import ScriptedServer, serving
+from .emulator import shown
 from .screen import Screen, at_a_terminal
 
 pytestmark = [
@@ -57,12 +58,12 @@ def at_terminal(
     *args: str,
     columns: int = 80,
     stdout: int | None = None,
+    stdin: int | None = None,
     env: dict[str, str] | None = None,
 ) -> AbstractContextManager[Screen]:
     command = bench.command("work", server, "--output", "text", *args)
-    return at_a_terminal(
-        *command, cwd=bench.root, env=environment(bench, **(env or {})), columns=columns, stdout=stdout
-    )
+    variables = environment(bench, **(env or {}))
+    return at_a_terminal(*command, cwd=bench.root, env=variables, columns=columns, stdout=stdout, stdin=stdin)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,61 @@ def test_text_streams_to_a_terminal_before_the_reply_is_whole(bench: Workbench, 
         screen.type("\x03")
         assert screen.end() == 130
     assert "interrupted" in screen.plain.splitlines()[-1]
+
+
+def test_a_question_is_answered_at_the_terminal_although_something_is_piped_in(
+    bench: Workbench, server: ScriptedServer
+) -> None:
+    server.add(calls(call("write_file", path="made", content="hello\n")), say("Made."))
+    read, write = os.pipe()
+    os.write(write, b"material")
+    os.close(write)
+    with at_terminal(bench, server, "--policy", "ask", stdin=read) as screen:
+        os.close(read)
+        screen.wait_for("Run it? [y/n/s/a] ")
+        assert (
+            "write_file creates made: 1 line (write):\n--- /dev/null\n+++ b/made\n@@ -0,0 +1,1 @@\n+hello\n"
+            in screen.plain
+        )
+        screen.type("y\n")
+        assert screen.end() == 0
+    assert (bench.workspace / "made").read_text() == "hello\n"
+    assert "material" in server.last.prompts[0]
+
+
+@pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"NO_COLOR": "1"}])
+def test_an_answer_at_a_terminal_is_drawn_once(bench: Workbench, server: ScriptedServer, env: dict[str, str]) -> None:
+    server.add(
+        say("Some **bold** words.\n\n```\n" + "".join(f"line {number}\n" for number in range(50)) + "```\n\nEnd")
+    )
+    with at_terminal(bench, server, env=env) as screen:
+        assert screen.end() == 0
+    rows = shown(screen.text).splitlines()
+    assert [row for row in rows if row.startswith("line ")] == [f"line {number}" for number in range(50)]
+    assert rows[0] == ("Some **bold** words." if env.get("TERM") == "dumb" else "Some bold words.")
+    assert ("\x1b" in screen.text) is (env.get("TERM") != "dumb")
+
+
+def test_only_a_terminal_costs_the_loading_of_markdown(bench: Workbench) -> None:
+    code = (
+        "import sys\n"
+        "from turngraph.flows.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "list the files", "--quiet"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=bench.workspace,
+        env=environment(bench),
+        check=True,
+    )
+    loaded = set(done.stderr.split())
+    assert "rich.console" in loaded
+    assert not loaded & {"rich.markdown", "markdown_it", "pygments", "networkx"}
 
 
 def test_an_answer_into_a_file_is_the_answer_alone(bench: Workbench, server: ScriptedServer) -> None:
