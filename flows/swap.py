@@ -121,7 +121,7 @@ def _made(name: str, factory: Any, argument: str | None, models: Models) -> Any:
         raise UsageError(f"{name} takes {len(parameters)} arguments; a function that makes a variant takes one")
     (parameter,) = parameters
     if argument is None and parameter.default is inspect.Parameter.empty:
-        raise UsageError(f"{name} needs its {parameter.name} after a colon: {name}:{parameter.name.upper()}")
+        raise UsageError(f"{name} needs to know more after a colon; write {name}:{parameter.name.upper()}")
     given = [] if argument is None else [_converted(name, argument, hints.get(parameter.name), models)]
     try:
         return factory(*given)

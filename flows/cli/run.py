@@ -49,6 +49,8 @@ class RunOptions:
     max_total_tokens: int | None
     max_cost: Decimal | None
     timeout: float | None
+    flow: str | None
+    swap: tuple[str, ...]
 
 
 def run(
@@ -109,6 +111,13 @@ def run(
     timeout: Annotated[
         float | None, typer.Option(parser=seconds, metavar="SECONDS", help="End the turn after this many seconds.")
     ] = None,
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Run the flow that your settings give this name.")
+    ] = None,
+    swap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=CLASS", help="Let another class play a role; once for each role to swap."),
+    ] = None,
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
 
@@ -125,11 +134,15 @@ def run(
     process only: the next run asks again, also with --continue. Without a terminal nothing waits: such calls are
     refused.
 
+    --swap takes a name that `turngraph nodes list` shows, module:Class of what is installed or on PYTHONPATH, or
+    path/to/file.py:Class. How the flow differs from the standard one is said first; a flow that breaks a rule of
+    `turngraph graph check` is refused before any model is called.
+
     With --output json, one document: schema (turngraph.turn/1), outcome, exit_code, answer, error {kind, message}
     or null, turn_id, session_id, request_id, flow, model, iterations, usage, cost_usd, duration_ms,
-    edited_files, saved, tool_calls [{name, status, args, duration_ms, size, edited_files}], notices. With
-    jsonl, one line an event: schema (turngraph.event/1), type, and the event's fields; the last line is
-    turn_ended.
+    edited_files, saved, lineup {role: {class, source}}, graph_hash, tool_calls [{name, status, args,
+    duration_ms, size, edited_files}], notices. With jsonl, one line an event: schema (turngraph.event/1), type,
+    and the event's fields; the last line is turn_ended.
 
     Exit codes: 0 completed, 1 internal error, 2 usage, 3 provider failure, 4 budget exhausted, 5 refused,
     6 no usable answer, 7 session busy, 130 interrupted or aborted, 143 terminated.
@@ -157,6 +170,8 @@ def run(
         max_iterations=max_iterations,
         max_tokens=max_tokens,
         max_total_tokens=max_total_tokens,
+        flow=flow,
+        swap=tuple(swap or ()),
     )
     from .turn import run_once
 

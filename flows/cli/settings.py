@@ -53,6 +53,7 @@ def show(
     timeout: Annotated[
         float | None, typer.Option(parser=seconds, metavar="SECONDS", help="As with this flag of run.")
     ] = None,
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="As with this flag of run.")] = None,
     output: Annotated[Literal["text", "json"], typer.Option(help="A table, or one JSON document.")] = "text",
 ) -> None:
     """Show each setting, its value and where it comes from.
@@ -76,6 +77,7 @@ def show(
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "timeout": timeout,
+        "flow": flow,
     }
     resolved = resolve_settings(flags, os.environ, cwd or Path.cwd())
     typer.echo(json.dumps(_document(resolved)) if output == "json" else _table(resolved))

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import anyio
 
@@ -18,6 +19,7 @@ from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
 from ...nodes.outcome import Outcome, TurnResult
 from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
 from ...tools.toolset import workspace_toolset
+from ..flow import STANDARD, Flow
 from ..models import OFFLINE, create_model
 from ..prompt import system_prompt
 from ..runner import Interrupt, run_turn
@@ -57,6 +59,7 @@ def run_once(options: RunOptions) -> int:
             "max_total_tokens": options.max_total_tokens,
             "max_cost": options.max_cost,
             "timeout": options.timeout,
+            "flow": options.flow,
         },
         os.environ,
         options.workdir,
@@ -139,13 +142,15 @@ async def _turn(
     settings = resolved.settings
     model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
     prompt = system_prompt(options.workdir)
+    flow, differences = _flow(options, settings)
     return await run_turn(
         options.prompt.text,
         model=model,
         toolsets=[workspace_toolset(options.workdir)],
+        flow=flow,
         sink=_Telling(
             sink,
-            options.prompt.notes,
+            [*options.prompt.notes, *differences],
             [*options.prompt.warnings, *resolved.notices, *prompt.notices],
             offline=settings.model == OFFLINE,
         ),
@@ -164,6 +169,18 @@ async def _turn(
         interrupt=interrupt,
         debug=options.debug,
     )
+
+
+def _flow(options: RunOptions, settings: Settings) -> tuple[Flow, list[str]]:
+    """The flow to run, and how it differs from the standard one."""
+    if settings.flow == STANDARD.name and not options.swap:
+        return STANDARD, []
+    from ..named import choose_flow, differences
+
+    named = {name: one.swap for name, one in settings.flows.items()}
+    models = partial(create_model, base_url=settings.base_url, root=options.workdir)
+    flow = choose_flow(settings.flow, named, options.swap, models=models)
+    return flow, differences(flow)
 
 
 def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> Sink:

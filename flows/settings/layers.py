@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -158,6 +158,8 @@ def _checked(
         first = error.errors()[0]
         key = str(first["loc"][0])
         place = f"{where(key)}{spell(key)}"
+        if len(first["loc"]) > 1:
+            raise UsageError(_problem_within(place, first["loc"][1:], first["msg"])) from None
         if first["type"] == "extra_forbidden":
             close = difflib.get_close_matches(key, Settings.model_fields, n=1)
             known = ", ".join(map(spell, Settings.model_fields))
@@ -166,3 +168,8 @@ def _checked(
         problem = first["msg"][0].lower() + first["msg"][1:]
         raise UsageError(f"{place} cannot be {raw[key]!r}: {problem}") from None
     return {key: getattr(settings, key) for key in raw}
+
+
+def _problem_within(place: str, inside: Sequence[object], message: str) -> str:
+    """What is wrong inside a table, such as that of a flow."""
+    return f"{'.'.join([place, *map(str, inside)])} is wrong: {message[0].lower()}{message[1:]}"

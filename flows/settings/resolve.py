@@ -89,6 +89,8 @@ def shown(key: str, value: Any) -> str:
     """A setting's value for a person: of a URL only what cannot hold a secret."""
     if value is None:
         return "none"
+    if key == "flows":
+        return ", ".join(value) or "none"
     text = str(value)
     if key != "base_url":
         return text

@@ -44,8 +44,18 @@ _Dollars = Annotated[Decimal, BeforeValidator(_as_dollars), Field(gt=0, allow_in
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+class NamedFlow(BaseModel):
+    """A variant of the standard flow: its swaps, each as `ROLE=CLASS`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    swap: list[str]
+
+
 class Settings(BaseModel):
     """The settings of one process.
+
+    `flow` is `standard` or a name of `flows`, which only the user's own file can hold.
 
     `max_iterations` counts model requests and `max_tokens` caps one answer; `max_total_tokens` counts input and output
     of a whole turn, `max_cost` is in US dollars and `timeout` in seconds. `None` is no limit.
@@ -61,6 +71,8 @@ class Settings(BaseModel):
     max_total_tokens: PositiveInt | None = None
     max_cost: _Dollars | None = None
     timeout: _Seconds | None = None
+    flow: Annotated[str, Field(min_length=1)] = "standard"
+    flows: dict[str, NamedFlow] = Field(default_factory=dict[str, NamedFlow])
     store: Annotated[Path, BeforeValidator(_as_path)] = Field(default_factory=default_store)
 
 

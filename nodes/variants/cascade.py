@@ -12,6 +12,7 @@ from pydantic_graph import Edge
 from ... import nodes
 from ..errors import ProviderError
 from ..events import Notice
+from ..model_port import ModelPort
 from ..node import Ctx, go
 from .asking import ask, fault_of, show
 
@@ -57,7 +58,7 @@ class Cascade(nodes.Stream):
         await ctx.deps.sink.emit(Notice("info", f"{why}; asking {ctx.deps.model.name}"))
 
 
-def cascade(cheap: Model) -> type[Cascade]:
+def cascade(cheap_model: Model) -> type[Cascade]:
     """A `Cascade` that begins with this model."""
-    name = f"Cascade[{cheap.system}:{cheap.model_name}]"
-    return type(name, (Cascade,), {"cheap": cheap, "__module__": __name__})
+    name = f"Cascade[{ModelPort(cheap_model).name}]"
+    return type(name, (Cascade,), {"cheap": cheap_model, "__module__": __name__})

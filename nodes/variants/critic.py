@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_graph import Edge
 
 from ... import nodes
-from ..errors import ProviderError
+from ..errors import ProviderError, UsageError
 from ..events import Notice
 from ..model_port import ModelPort, provider_errors
 from ..node import Ctx
@@ -64,7 +64,7 @@ class Critic(nodes.ProcessNode):
                     async for _ in response:
                         pass
                     verdict = response.get()
-        except ProviderError as error:
+        except (ProviderError, UsageError) as error:
             await ctx.deps.sink.emit(Notice("warning", f"the answer was not judged: {error}"))
             return None
         self.track_usage(ctx, verdict)

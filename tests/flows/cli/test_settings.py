@@ -39,6 +39,8 @@ def test_each_value_is_shown_with_its_origin(bench: Workbench):
         "max_total_tokens": ("none", "built in"),
         "max_cost": ("0.5", "--max-cost"),
         "timeout": ("none", "built in"),
+        "flow": ("standard", "built in"),
+        "flows": ("none", "built in"),
         "store": (str(bench.store_path), "TURNGRAPH_STORE"),
     }
     assert done.stdout.splitlines()[-2:] == [f"your file: {bench.settings}", f"a project's file: {project}"]
