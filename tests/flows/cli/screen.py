@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE = 30.0
+_WITH_STDIN = "import os, sys; os.dup2(int(sys.argv[1]), 0); os.execv(sys.argv[2], sys.argv[2:])"
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -78,12 +79,17 @@ def at_a_terminal(
     stdout: int | None = None,
     stdin: int | None = None,
 ) -> Generator[Screen]:
-    """Start `turngraph ARGS` at a new terminal; `stdout` and `stdin` may go elsewhere. It is killed at the end of the block."""
+    """Start `turngraph ARGS` at a new terminal; `stdout` and `stdin` may go elsewhere.
+
+    It is killed at the end of the block.
+    """
     keyboard, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    piped = [] if stdin is None else [sys.executable, "-c", _WITH_STDIN, str(stdin)]
     process = subprocess.Popen(
-        ["setsid", "--ctty", sys.executable, "-m", "turngraph", *args],
-        stdin=terminal if stdin is None else stdin,
+        ["setsid", "--ctty", *piped, sys.executable, "-m", "turngraph", *args],
+        stdin=terminal,
+        pass_fds=() if stdin is None else (stdin,),
         stdout=terminal if stdout is None else stdout,
         stderr=terminal,
         cwd=cwd,
