@@ -61,7 +61,7 @@ def resolve_swap(text: str, flow: Flow, *, models: Models = create_model) -> typ
         raise UsageError(f"the flow {flow.name} has no role {role!r} to swap; its roles are {', '.join(flow.lineup)}")
     found, argument = _find(role, name)
     if inspect.isclass(found) and argument is not None:
-        raise UsageError(f"{name} takes nothing after its name; leave out ':{argument}'")
+        raise UsageError(f"{name} takes nothing after its name; leave ':{argument}' out")
     variant: Any = found if inspect.isclass(found) else _made(name, found, argument, models)
     other = getattr(variant, "role", role)
     if other in flow.lineup and other != role:

@@ -16,6 +16,7 @@ from ..events import Notice
 from ..node import Ctx, go
 from ..reply import text_of
 from .asking import ask, fault_of, show
+from .setting import with_settings
 
 
 @dataclass
@@ -83,4 +84,4 @@ def best_of(attempts: int = BestOf.attempts) -> type[BestOf]:
     """
     if attempts < 2:
         raise ValueError(f"the best of {attempts} needs no choosing; it takes at least 2")
-    return type(f"BestOf[{attempts}]", (BestOf,), {"attempts": attempts, "__module__": __name__})
+    return with_settings(BestOf, attempts, attempts=attempts)

@@ -15,6 +15,7 @@ from ..events import Notice
 from ..model_port import ModelPort
 from ..node import Ctx, go
 from .asking import ask, fault_of, show
+from .setting import with_settings
 
 
 @dataclass
@@ -60,5 +61,4 @@ class Cascade(nodes.Stream):
 
 def cascade(cheap_model: Model) -> type[Cascade]:
     """A `Cascade` that begins with this model."""
-    name = f"Cascade[{ModelPort(cheap_model).name}]"
-    return type(name, (Cascade,), {"cheap": cheap_model, "__module__": __name__})
+    return with_settings(Cascade, ModelPort(cheap_model).name, cheap=cheap_model)

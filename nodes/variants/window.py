@@ -11,6 +11,7 @@ from pydantic_graph import Edge
 from ... import nodes
 from ..events import Notice
 from ..node import Ctx
+from .setting import with_settings
 
 
 @dataclass
@@ -51,4 +52,4 @@ def window(turns: int = SlidingWindow.turns) -> type[SlidingWindow]:
     """
     if turns < 1:
         raise ValueError(f"a window of {turns} turns shows nothing; it takes at least 1")
-    return type(f"SlidingWindow[{turns}]", (SlidingWindow,), {"turns": turns, "__module__": __name__})
+    return with_settings(SlidingWindow, turns, turns=turns)
