@@ -1,0 +1,42 @@
+"""What a benchmark measures, and how it is shown: a figure of ours, one of a peer in the same run, and their ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure against its peer, in milliseconds for each round; `at_most` is what their ratio should not pass."""
+
+    what: str
+    ours: Sequence[float]
+    peer_name: str
+    peer: Sequence[float]
+    at_most: float
+
+    @property
+    def ratio(self) -> float:
+        return median(self.ours) / median(self.peer)
+
+    @property
+    def met(self) -> bool:
+        return self.ratio <= self.at_most
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as a table: medians, ratio, target."""
+    lines = ["| | turngraph | peer | ratio | target | |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        ours, peer = _ms(median(row.ours)), _ms(median(row.peer))
+        verdict = "met" if row.met else "**missed**"
+        lines.append(
+            f"| {row.what} | {ours} | {row.peer_name}: {peer} | {row.ratio:.2f} | ≤ {row.at_most:.2f} | {verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.2f} ms" if value < 100 else f"{value:,.0f} ms"
