@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..node import TurnNode
 
@@ -12,4 +12,4 @@ N = TypeVar("N", bound=TurnNode)
 def with_settings(base: type[N], name: object, **settings: Any) -> type[N]:
     """A subclass `BASE[NAME]` with class attributes set; journals and diagrams tell it from others by that name."""
     body = {**settings, "__module__": base.__module__, "__doc__": base.__doc__}
-    return type(f"{base.__qualname__}[{name}]", (base,), body)
+    return cast(type[N], type(f"{base.__qualname__}[{name}]", (base,), body))
