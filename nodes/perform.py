@@ -15,6 +15,7 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
+from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tool_manager import ToolManager
 
 from ..tools.effects import Effect
@@ -33,6 +34,9 @@ ATTEMPTS = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 JITTER = 0.1
+MAY_HAVE_HAPPENED = (
+    "Its outcome is unknown: its effects may have happened, in whole or in part. It was not tried again; check first."
+)
 
 
 class _Refused(Exception):
@@ -70,7 +74,7 @@ async def perform(
             content, status = f"Refused: {refusal}.", CallStatus.REFUSED
             state.refused = True
         except (Exception, SystemExit) as error:
-            content, status = _failure(error), CallStatus.ERROR
+            content, status = _failure(slot, error), CallStatus.ERROR
         except anyio.get_cancelled_exc_class():
             if _cancelled_from_outside():
                 raise
@@ -115,8 +119,14 @@ def pause_before(attempt: int) -> float:
     return pause * (1 + random.uniform(0, JITTER))
 
 
-def _failure(error: BaseException) -> Any:
-    return problem_of(error) if isinstance(error, Exception) else f"The tool tried to exit the program ({error})."
+def _failure(slot: Slot, error: BaseException) -> ToolReturnPart | str:
+    """What the model is told; of a call that broke off while it changed something, that nobody knows how far it got."""
+    if not isinstance(error, Exception):
+        return f"The tool tried to exit the program ({error})."
+    problem = problem_of(error)
+    if slot.effect is Effect.READ_ONLY or isinstance(error, _NEVER_RETRIED) or not isinstance(problem, str):
+        return problem
+    return f"{problem}\n{MAY_HAVE_HAPPENED}"
 
 
 def _cancelled_from_outside() -> bool:

@@ -6,7 +6,15 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, cast
 
-from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import (
+    ModelResponse,
+    ModelResponsePart,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 
 
 def encodable(text: str) -> str:
@@ -37,9 +45,13 @@ def split_thoughts(reply: ModelResponse) -> tuple[ModelResponse, list[str]]:
 
 
 def tidy(reply: ModelResponse) -> ModelResponse:
-    """The reply in a shape every provider takes back: no empty text, encodable text, each call with its own id."""
+    """The reply in a shape every provider takes back: no empty text, encodable text, each call with its own id.
+
+    A call of a tool of the provider's own that came without its result goes: nobody here could answer it.
+    """
     parts: list[ModelResponsePart] = []
     given = {part.tool_call_id for part in reply.tool_calls}
+    answered = {part.tool_call_id for part in reply.parts if isinstance(part, NativeToolReturnPart)}
     taken: set[str] = set()
     for part in reply.parts:
         if isinstance(part, TextPart):
@@ -52,7 +64,7 @@ def tidy(reply: ModelResponse) -> ModelResponse:
                 call_id = next(one for one in fresh if one not in taken | given)
             taken.add(call_id)
             parts.append(replace(part, args=encodable_data(part.args), tool_call_id=call_id))
-        else:
+        elif not isinstance(part, NativeToolCallPart) or part.tool_call_id in answered:
             parts.append(part)
     return replace(reply, parts=parts)
 

@@ -85,6 +85,7 @@ async def test_any_other_call_runs_once(effect: Effect) -> None:
     assert (flaky.calls, slot.status) == (1, CallStatus.ERROR)
     assert slot.result is not None
     assert "TimeoutError: read timeout" in slot.result.model_response_str()
+    assert "outcome is unknown" in slot.result.model_response_str()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import (
+    ModelResponse,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 from pydantic_ai.usage import RequestUsage
 from turngraph.nodes.reply import (
     encodable,
@@ -105,3 +112,10 @@ def test_how_it_reads_counts_only_without_a_reason() -> None:
     parts = [TextPart("to be continued...")]
     assert is_truncated(ModelResponse(parts=parts), None)
     assert not is_truncated(ModelResponse(parts=parts, finish_reason="stop"), None)
+
+
+def test_a_provider_s_own_call_without_its_result_is_dropped() -> None:
+    """T4-18."""
+    lone = NativeToolCallPart("code_execution", {}, "n1")
+    whole = (NativeToolCallPart("web_search", {}, "n2"), NativeToolReturnPart("web_search", "found", "n2"))
+    assert list(tidy(ModelResponse(parts=[lone, *whole, TextPart("so")])).parts) == [*whole, TextPart("so")]
