@@ -137,12 +137,14 @@ def _differences(old: list[str], new: list[str]) -> _Found:
     head = _same(old, new)
     tail = min(_same(old[::-1], new[::-1]), min(len(old), len(new)) - head)
     end, stop = len(old) - tail, len(new) - tail
+    inner: list[_Code]
     if (end - head) * (stop - head) <= _COMPARED:
         inner = SequenceMatcher(None, old[head:end], new[head:stop], autojunk=False).get_opcodes()
     else:
-        inner: list[_Code] = [("replace", 0, end - head, 0, stop - head)]
+        inner = [("replace", 0, end - head, 0, stop - head)]
     codes: list[_Code] = [("equal", 0, head, 0, head)]
-    codes += [(tag, i + head, j + head, k + head, m + head) for tag, i, j, k, m in inner]
+    for tag, i, j, k, m in inner:
+        codes.append((tag, i + head, j + head, k + head, m + head))
     codes.append(("equal", end, len(old), stop, len(new)))
     return _Found([code for code in codes if code[1] < code[2] or code[3] < code[4]])
 
