@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import turngraph
+from turngraph import testing
 
 PUBLIC = [
     "Abort",
@@ -85,3 +86,19 @@ def test_importing_the_package_loads_nothing_else() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "turngraph" in done.stdout.split()
     assert not {"pydantic_ai", "pydantic", "typer", "anyio"} & set(done.stdout.split())
+
+
+def test_what_is_public_for_tests_of_variants_is_this() -> None:
+    assert sorted(testing.__all__) == [
+        "Boundary",
+        "NodeContract",
+        "Reply",
+        "SCRIPTS",
+        "Script",
+        "ScriptedModel",
+        "Stage",
+        "walk",
+        "written_by",
+    ]
+    values = [getattr(testing, name) for name in testing.__all__]
+    assert all((value.__doc__ or "").strip() for value in values if isinstance(value, type))

@@ -78,6 +78,7 @@ def _read() -> Iterator[Module]:
     root = ROOT / ".src" / "turngraph"
     yield Module(root / "__init__.py", "turngraph")
     yield Module(root / "__main__.py", "turngraph.__main__")
+    yield Module(root / "testing.py", "turngraph.testing")
     for layer in LAYERS:
         for path in sorted((ROOT / layer).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
@@ -86,4 +87,4 @@ def _read() -> Iterator[Module]:
 
 MODULES = {module.name: module for module in _read()}
 LAYERED = [module for module in MODULES.values() if module.name.count(".") and module.layer in LAYERS]
-"""The modules of the four folders, without the package's own two files."""
+"""The modules of the four folders, without the package's own three files."""
