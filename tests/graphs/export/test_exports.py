@@ -1,30 +1,40 @@
 from __future__ import annotations
 
-import re
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from turngraph.flows.flow import STANDARD
 from turngraph.graphs.declared import END
-from turngraph.graphs.export import FORMATS, render
+from turngraph.graphs.export import FORMATS, render, render_bytes, render_text
+from turngraph.graphs.export.lines import lines
 from turngraph.graphs.extract import START, extract
 
 from ..castings import Bare, drawn
+from .hostile import TEXTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-HOSTILE = st.text(max_size=20) | st.sampled_from(
-    ['a"]b', "x|y", "%% c", "end", "a\nb", "#35;", "<b>&amp;", "`*_`", "\x1b[31m"]
+TEXTUAL = [format for format in FORMATS if format != "png"]
+
+
+@pytest.mark.parametrize(
+    ("format", "file"),
+    [
+        ("mermaid", "standard.mmd"),
+        ("mermaid-state", "standard.state.mmd"),
+        ("dot", "standard.dot"),
+        ("svg", "standard.svg"),
+        ("text", "standard.txt"),
+    ],
 )
-
-
-@pytest.mark.parametrize(("format", "file"), [("mermaid", "standard.mmd"), ("text", "standard.txt")])
 def test_the_standard_flow_looks_as_it_did(format: str, file: str) -> None:
     assert render(extract(STANDARD), format) == (GOLDEN / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TEXTUAL)
 def test_a_variants_edges_are_drawn(format: str) -> None:
     swapped = render(extract(STANDARD.swap(Bare)), format)
     assert "Bare" in swapped
@@ -33,9 +43,15 @@ def test_a_variants_edges_are_drawn(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_same_graph_gives_the_same_text(format: str) -> None:
-    assert render(extract(STANDARD), format) == render(extract(STANDARD), format)
-    assert render(extract(STANDARD), format).endswith("\n")
+def test_the_same_graph_gives_the_same_bytes_in_another_process_too(format: str) -> None:
+    code = (
+        "import sys; from turngraph.flows.flow import STANDARD; from turngraph.graphs.extract import extract; "
+        "from turngraph.graphs.export import render_bytes; "
+        "sys.stdout.buffer.write(render_bytes(extract(STANDARD), sys.argv[1]))"
+    )
+    again = subprocess.run([sys.executable, "-c", code, format], capture_output=True, check=True, timeout=60)
+    assert render_bytes(extract(STANDARD), format) == again.stdout
+    assert again.stdout.endswith(b"\n") or format == "png"
 
 
 def test_an_unknown_format_is_a_key_error() -> None:
@@ -44,47 +60,55 @@ def test_an_unknown_format_is_a_key_error() -> None:
 
 
 def test_the_text_fits_a_narrow_terminal() -> None:
-    assert max(map(len, render(extract(STANDARD), "text").splitlines())) <= 80
+    graph = extract(STANDARD)
+    assert max(map(len, render(graph, "text").splitlines())) <= 80
+    assert max(map(len, lines(graph).splitlines())) <= 80
 
 
-LINE = re.compile(
-    r"""flowchart\ TB
-    |\ {4}n\d+\(\(\("(start|end)"\)\)\)
-    |\ {4}subgraph\ s\d+\["[^"]*"\]
-    |\ {8}n\d+\["[^"]*"\]
-    |\ {4}end
-    |\ {4}n\d+\ -->(\|"[^"]*"\|)?\ n\d+
-    |\ {4}any\(\["any\ node"\]\)\ -\.\ on\ error\ \.->\ n\d+""",
-    re.VERBOSE,
-)
-LABEL = re.compile(r'"([^"]*)"')
+def test_boxes_that_do_not_fit_become_lines_and_say_so() -> None:
+    graph = extract(STANDARD)
+    drawing, reason = render_text(graph, 40)
+    assert drawing == lines(graph)
+    assert reason is not None
+    assert reason.endswith("columns, and there are 40")
+    assert "┌" in render_text(graph, 80)[0]
+    plain, reason = render_text(graph, 80, ascii_only=True)
+    assert reason is None
+    assert plain.isascii()
 
 
-def unescaped(label: str) -> str:
-    return re.sub(r"#(\d+);", lambda code: chr(int(code[1])), label)
+@pytest.mark.parametrize("format", ["mermaid", "mermaid-state", "dot", "svg", "json", "html", "text"])
+def test_a_state_has_one_group_wherever_its_nodes_are_listed(format: str) -> None:
+    states = {"a": "assistant", "b": "response", "c": "assistant"}
+    graph = drawn((START, "a"), ("a", "b"), ("b", "c"), ("c", END), states=states)
+    drawing = render(graph, format)
+    if format in ("mermaid", "mermaid-state", "dot", "svg"):
+        assert drawing.count("ASSISTANT") == 1
+    assert all(name in drawing for name in "ABC")
 
 
-@given(label=HOSTILE, name=HOSTILE, state=st.sampled_from(["end", "graph", 'a"b', "assistant"]))
-def test_no_label_can_break_mermaid(label: str, name: str, state: str) -> None:
-    graph = drawn((START, "call"), ("call", "persist"), ("persist", END), states={"call": state})
-    graph.nodes["call"]["cls"] = name
-    graph.edges["call", "persist", 0]["label"] = label
-    drawing = render(graph, "mermaid")
-    lines = drawing.split("\n")[:-1]
-    assert all(LINE.fullmatch(line) for line in lines), drawing
-    labels = LABEL.findall(drawing)
-    assert all(re.fullmatch(r"(?:[\w \-.,:;/()]|#\d+;)*", one) for one in labels)
-    said = [unescaped(one) for one in labels]
-    assert name in said
-    assert not label or label in said
+def test_json_tells_where_each_node_is_written() -> None:
+    graph = json.loads(render(extract(STANDARD), "json"))
+    assert (graph["schema"], graph["name"], graph["machine"]["initial"]) == (
+        "turngraph.graph/1",
+        "standard",
+        "user_input",
+    )
+    dispatch = next(node for node in graph["nodes"] if node["id"] == "dispatch")
+    assert (dispatch["name"], dispatch["kind"], dispatch["state"]) == ("Dispatch", "node", "tool_execution")
+    file = Path(__file__).parents[3] / "nodes" / "dispatch.py"
+    number: int = dispatch["source"]["line"]
+    line = file.read_text(encoding="utf-8").splitlines()[number - 1]
+    assert (dispatch["source"]["module"], line) == ("turngraph.nodes.dispatch", "@dataclass")
+    assert {"from": "persist", "to": "end", "label": "done"} in graph["edges"]
 
 
-@given(label=HOSTILE, name=st.sampled_from(["flow", "a\nb", "\x1b[31m"]))
+@given(label=TEXTS, name=TEXTS)
 def test_no_label_can_break_the_lines_of_the_text(label: str, name: str) -> None:
     graph = drawn((START, "call"), ("call", "persist"), ("persist", END))
-    plain = render(graph, "text").splitlines()
+    plain = lines(graph).splitlines()
     graph.graph["name"] = name
     graph.edges["call", "persist", 0]["label"] = label
-    drawing = render(graph, "text")
+    drawing = lines(graph)
     assert len(drawing.splitlines()) == len(plain)
     assert all(line.isprintable() for line in drawing.split("\n"))

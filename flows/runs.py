@@ -1,0 +1,90 @@
+"""Turns as an overlay draws them: which ones, and what their journals tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic_ai.messages import ModelResponse
+
+from ..graphs.overlay import Run, Spend
+from ..nodes.errors import UsageError
+from ..nodes.stream import Stream
+from ..nodes.usage import cost_of
+from .store import Store
+from .store.records import MessageBody, Record, TurnBody, VisitBody
+
+
+def choose_turns(store: Store, turns: Sequence[str], session: str | None, last: int | None) -> list[str]:
+    """The ids of the turns to draw: those named by the first digits of their ids, a session's, or the last ones.
+
+    `last` keeps the newest of a session's turns, or of all.
+
+    Raises:
+        UsageError: an id fits no turn, or several; or there are no turns.
+        UnknownSession: an id fits no session, or several.
+    """
+    if turns:
+        known = [turn for one in store.sessions() for turn in store.turns(one.id)]
+        return [_find(turn, known) for turn in dict.fromkeys(turns)]
+    if session is not None:
+        found = store.turns(store.find_session(session))
+        chosen = found if last is None else found[-last:]
+    else:
+        chosen = _newest(store, last or 1)
+    if not chosen:
+        raise UsageError("there are no turns to draw yet; turngraph run begins one")
+    return chosen
+
+
+def read_runs(store: Store, turns: Sequence[str]) -> tuple[list[Run], list[str]]:
+    """The runs of these turns, and in words what their journals hold that cannot be read."""
+    runs: list[Run] = []
+    notes: list[str] = []
+    for turn in turns:
+        records = store.journal(turn)
+        runs.append(run_of(turn, records))
+        if lost := sum(record.body is None for record in records):
+            notes.append(f"{lost} of {len(records)} rows of turn {turn} cannot be read and are not drawn")
+    return runs, notes
+
+
+def run_of(turn: str, records: Sequence[Record]) -> Run:
+    """What a journal tells. A reply counts once, however often it was rewritten, and for the role that asks."""
+    visits = tuple(record.body.visit for record in records if isinstance(record.body, VisitBody))
+    roles = next((set(record.body.head.lineup) for record in records if isinstance(record.body, TurnBody)), set[str]())
+    spends: list[Spend] = []
+    for number, record in enumerate(records):
+        body = record.body
+        if isinstance(body, MessageBody) and body.replaces is None and isinstance(body.message, ModelResponse):
+            usage = body.message.usage
+            role = Stream.role if Stream.role in roles else _writer(records[number:])
+            spends.append(Spend(role, usage.input_tokens, usage.output_tokens, cost_of(body.message)))
+    return Run(turn, visits, tuple(spends))
+
+
+def _writer(following: Sequence[Record]) -> str:
+    """The role of the node that wrote a row: of the visit that is told next."""
+    return next((record.body.visit.role for record in following if isinstance(record.body, VisitBody)), "")
+
+
+def _find(turn: str, known: Sequence[str]) -> str:
+    if not re.fullmatch("[0-9a-f]{4,32}", turn):
+        raise UsageError(f"{turn!r} is no id of a turn: give its first 4 to 32 hex digits")
+    found = [one for one in known if one.startswith(turn)]
+    if len(found) != 1:
+        many = f"{len(found)} turns begin" if found else "no turn begins"
+        raise UsageError(f"{many} with {turn}; the JSON of a run holds its turn_id, and --last 5 draws the newest")
+    return found[0]
+
+
+def _newest(store: Store, count: int) -> list[str]:
+    """The turns that began last, the oldest of them first."""
+    found: list[tuple[datetime, str]] = []
+    for session in store.sessions():
+        if len(found) >= count and session.last_used_at < found[0][0]:
+            break
+        found += [(store.journal(turn)[0].at, turn) for turn in store.turns(session.id)[-count:]]
+        found = sorted(found)[-count:]
+    return [turn for _, turn in found]
