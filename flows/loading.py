@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +41,8 @@ def load(module: str, name: str) -> Any:
     Raises:
         UsageError: it cannot be found, it raised when it was imported, or it has no such name.
     """
-    found: Any = _file(Path(module)) if module.endswith(".py") else _module(module)
+    with redirect_stdout(sys.stderr):  # stdout carries the answer, whatever a module prints
+        found: Any = _file(Path(module)) if module.endswith(".py") else _module(module)
     for part in name.split("."):
         try:
             found = getattr(found, part)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from . import doctor, graph, run, session, settings
+from . import doctor, graph, nodes, run, session, settings
 from .failures import report
 
 _HELP = """A coding agent whose turn is a declarative graph.
@@ -28,7 +28,12 @@ Examples, the three jobs:
 
 # A flag of a group that has no value makes typer load pydantic, and a word of help takes twice the time.
 _NO_FLAGS = {"install_completion": False, "show_completion": False, "help": False}
-_NO_FLAGS_OF_GROUPS = {"session": {"help": False}, "graph": {"help": False}, "settings": {"help": False}}
+_NO_FLAGS_OF_GROUPS = {
+    "session": {"help": False},
+    "graph": {"help": False},
+    "nodes": {"help": False},
+    "settings": {"help": False},
+}
 
 app = typer.Typer(
     name="turngraph",
@@ -41,6 +46,7 @@ app = typer.Typer(
 app.command("run", epilog=run.EPILOG)(run.run)
 app.add_typer(session.app, name="session")
 app.add_typer(graph.app, name="graph")
+app.add_typer(nodes.app, name="nodes")
 app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 app.add_typer(settings.app, name="settings")
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 class Registered:
     """A variant of this package: its role, the module and name that hold it, and what it trades for what.
 
-    `argument` says what may follow the name after a colon; empty where nothing may.
+    `argument` is what follows the name: `:MODEL`, `[:TURNS]` where it may be left out, or nothing.
     """
 
     role: str
@@ -26,13 +26,13 @@ VARIANTS: Mapping[str, Registered] = MappingProxyType(
         "serial": Registered("execute", "serial", "SerialExecute", "one call after another: time for order"),
         "dry-run": Registered("execute", "dry_run", "DryRunExecute", "only reads run: the work for a look at it"),
         "window": Registered(
-            "prepare_history", "window", "window", "the latest turns only: memory for a bounded request", "TURNS, or 10"
+            "prepare_history", "window", "window", "the latest turns only: memory for a bounded request", "[:TURNS]"
         ),
         "best-of": Registered(
-            "stream", "best_of", "best_of", "several requests, one reply: money for steadiness", "REQUESTS, or 3"
+            "stream", "best_of", "best_of", "several requests, one reply: money for steadiness", "[:REQUESTS]"
         ),
         "cascade": Registered(
-            "stream", "cascade", "cascade", "a cheap model first: judgement for money", "the cheap MODEL"
+            "stream", "cascade", "cascade", "a cheap model first: judgement for money", ":CHEAP_MODEL"
         ),
         "critic": Registered(
             "process_node", "critic", "Critic", "a weak answer goes back once: requests for better answers"
