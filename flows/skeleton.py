@@ -10,6 +10,9 @@ from ..graphs.declared import END, DeclaredEdge
 from ..nodes.errors import UsageError
 from .flow import Flow
 
+_LINE = 84
+"""How long a line in a class may be, without its indentation."""
+
 _NODE = '''"""{name}: another player of the role {role}."""
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from turngraph import {names}
 class {name}(nodes.{part}):
     """What it does otherwise, and what that trades for what."""
 
-    async def run({parameters}) -> {ways}:
+    {run}
         return await super().run(ctx)
 '''
 
@@ -76,8 +79,7 @@ def skeleton(flow: Flow, role: str, name: str) -> Skeleton:
         part=part,
         graph_names="Edge, End" if ends else "Edge",
         names="Ctx, TurnResult, nodes" if ends else "Ctx, nodes",
-        parameters="self, ctx: Ctx" if len(ways) == 1 else "\n        self, ctx: Ctx\n    ",
-        ways=_annotation([_way(flow, way) for way in ways]),
+        run=_run([_way(flow, way) for way in ways]),
     )
     return Skeleton(f"{module}.py", node, f"test_{module}.py", _TEST.format(name=name, module=module))
 
@@ -87,8 +89,11 @@ def _way(flow: Flow, way: DeclaredEdge) -> str:
     return f'Annotated[{target}, Edge("{way.label}")]' if way.label else target
 
 
-def _annotation(ways: list[str]) -> str:
-    if len(ways) == 1:
-        return ways[0]
+def _run(ways: list[str]) -> str:
+    """The first line of `run`, as formatters break it."""
+    line = f"async def run(self, ctx: Ctx) -> {ways[0]}:"
+    if len(ways) == 1 and len(line) <= _LINE:
+        return line
     lines = "\n        | ".join(ways)
-    return f"(\n        {lines}\n    )"
+    annotation = ways[0] if len(ways) == 1 else f"(\n        {lines}\n    )"
+    return f"async def run(\n        self, ctx: Ctx\n    ) -> {annotation}:"
