@@ -175,12 +175,15 @@ def _flow(options: RunOptions, settings: Settings) -> tuple[Flow, list[str]]:
     """The flow to run, and how it differs from the standard one."""
     if settings.flow == STANDARD.name and not options.swap:
         return STANDARD, []
-    from ..named import choose_flow, differences
+    from ...graphs.extract import extract
+    from ..named import choose_flow
+    from .differences import as_text
 
     named = {name: one.swap for name, one in settings.flows.items()}
     models = partial(create_model, base_url=settings.base_url, root=options.workdir)
     flow = choose_flow(settings.flow, named, options.swap, models=models)
-    return flow, differences(flow)
+    _, *lines = as_text(extract(STANDARD), extract(flow)).splitlines()
+    return flow, [" ".join(line.split()) for line in lines]
 
 
 def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> Sink:

@@ -125,7 +125,7 @@ def test_a_swap_is_told_first_and_kept_in_the_document_and_the_journal(
     assert (done.code, done.document["answer"]) == (0, "Done.")
     assert not (bench.workspace / "made").exists()
     played = "turngraph.nodes.variants.dry_run:DryRunExecute"
-    said = f"execute is played by {played} instead of turngraph.nodes.execute:Execute"
+    said = "changed execute: Execute (turngraph.nodes.execute) -> DryRunExecute (turngraph.nodes.variants.dry_run)"
     assert done.document["notices"][0] == {"level": "info", "text": said}
     assert said in done.stderr.splitlines()[0]
     assert done.document["lineup"]["execute"]["class"] == played
