@@ -44,11 +44,11 @@ def extract_graph(graph: AnyGraph, name: str) -> FlowGraph:
             add(drawn, ids[node_id], shown, kind=kind, definition=definition)
     add(drawn, END, None, kind="end")
     nodes: dict[str, Any] = {**graph.nodes}
-    names = {node.node_type.__name__: node.node_type for node in nodes.values() if _is(node, NodeStep)}
+    names = dict(_names(nodes))
     for node_id, node in nodes.items():
         if node_id in made_up:
             continue
-        said = _annotated(node, names, notes)
+        said = _annotated(node, names, notes) if _is(node, NodeStep) or _leads_to(graph, node_id, made_up) else {}
         for target, label in _ways(graph, node_id):
             if target in made_up:
                 targets = [str(way) for branch in nodes[target].branches for way, _ in _destination(branch.path)]
@@ -130,19 +130,30 @@ def _described(node: Any) -> tuple[str, str, Any]:
     return node.note or str(node.id), "decision", None
 
 
+def _names(nodes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What an annotation may name that its module does not have, since a function made the graph."""
+    for node_id, node in nodes.items():
+        if _is(node, NodeStep):
+            yield node.node_type.__name__, node.node_type
+        elif _is(node, Step, Join):
+            yield str(node_id), node
+
+
+def _leads_to(graph: AnyGraph, node_id: str, targets: set[str]) -> bool:
+    return any(target in targets for target, _ in _ways(graph, node_id))
+
+
 def _annotated(node: Any, names: Mapping[str, Any], notes: list[str]) -> dict[str, list[str | None]]:
-    """The labels that a node's return annotation gives, for each id it leads to."""
+    """The labels that the return annotation of a node class or a step gives, for each id it leads to."""
     labels: dict[str, list[str | None]] = {}
     target: Any
-    if not _is(node, NodeStep):
-        return labels
-    cls: Any = node.node_type
-    name = f"{cls.__module__}.{cls.__qualname__}.run"
+    function: Any = node.node_type.run if _is(node, NodeStep) else node.call
+    name = f"{function.__module__}.{function.__qualname__}"
     try:
         try:
-            found = alternatives(cls.run, name)
+            found = alternatives(function, name)
         except UsageError:
-            found = alternatives(cls.run, name, names)
+            found = alternatives(function, name, names)
     except UsageError as error:
         notes.append(f"labels are missing: {error}")
         return labels

@@ -61,6 +61,8 @@ def export(
 
     With --overlay, --session or --last: visits, share of time, median and 95th percentile, tokens, cost and failures
     of each node; how often each edge was taken; what never ran is dashed.
+
+    With --format html a flow's nodes are played through scripted turns in memory, to show what each writes.
     """
     from .drawing import drifted, emit, format_for
 
@@ -69,6 +71,8 @@ def export(
     found = _find(target, swap)
     graph = _with_runs(found.graph(), overlay or [], session, last)
     wanted = format_for(format, check or out)
+    if wanted == "html":
+        _observe(found, graph)
     _tell(graph)
     _tell_violations(found)
     if check is not None:
@@ -187,6 +191,23 @@ def _with_runs(graph: FlowGraph, turns: list[str], session: str | None, last: in
     drawn = overlay(graph, runs)
     drawn.graph["notes"] = (*drawn.graph["notes"], *notes)
     return drawn
+
+
+def _observe(found: Target, graph: FlowGraph) -> None:
+    """Put on each node the fields of the state that it was seen to write."""
+    from ..flow import Flow
+    from ..observed import observed_writes
+
+    if not isinstance(found.found, Flow):
+        return
+    try:
+        writes = observed_writes(found.found)
+    except Exception as error:  # of a node that somebody wrote: the page can do without
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+        graph.graph["notes"] = (*graph.graph.get("notes", ()), f"what the nodes write is not shown ({said})")
+        return
+    for role, fields in writes.items():
+        graph.nodes[role]["writes"] = fields
 
 
 def _tell(graph: FlowGraph) -> None:
