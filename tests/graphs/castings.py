@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic_graph import Edge, End
 from turngraph import nodes
 from turngraph.graphs.declared import END
 from turngraph.graphs.extract import START, FlowGraph, add, empty
+from turngraph.graphs.overlay import Run, Spend
+from turngraph.nodes.deps import Visit
 from turngraph.nodes.node import Ctx, TurnNode
 from turngraph.nodes.outcome import TurnResult
 from turngraph.nodes.state import AGENT_STATE_MACHINE, AgentState, StateMachine
@@ -29,6 +32,18 @@ def drawn(
     for source, target in edges:
         graph.add_edge(source, target, label=f"{source} to {target}")
     return graph
+
+
+def a_turn() -> Run:
+    """A turn of three iterations: it looked, edited, and answered."""
+    steps = [("prepare_history", "stream", 4.0)]
+    for stream, execute in ((2210.0, 38.0), (4830.0, 212.0)):
+        steps += [("stream", "process_node", stream), ("process_node", "dispatch", 0.8), ("dispatch", "execute", 1.9)]
+        steps += [("execute", "persist", execute), ("persist", "stream", 2.4)]
+    steps += [("stream", "process_node", 1640.0), ("process_node", "persist", 0.7), ("persist", END, 3.1)]
+    visits = tuple(Visit(number, one, "", 1, two, ms) for number, (one, two, ms) in enumerate(steps, 1))
+    tokens = ((5120, 96), (5480, 410), (6010, 152))
+    return Run("t", visits, tuple(Spend("stream", *pair, Decimal("0.0112")) for pair in tokens))
 
 
 @dataclass

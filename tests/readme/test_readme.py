@@ -83,6 +83,11 @@ def test_the_drawing_is_the_graph_that_runs(block: Block, shell: Shell) -> None:
     assert (drawn.returncode, drawn.stdout) == (0, block.text)
 
 
+def test_the_drawing_has_not_drifted(shell: Shell) -> None:
+    done = shell.run("turngraph", "graph", "export", "--check", str(README))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_the_readme_shows_its_drawing() -> None:
     assert len(_of("mermaid")) == 1
 

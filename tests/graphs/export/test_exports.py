@@ -12,8 +12,9 @@ from turngraph.graphs.declared import END
 from turngraph.graphs.export import FORMATS, render, render_bytes, render_text
 from turngraph.graphs.export.lines import lines
 from turngraph.graphs.extract import START, extract
+from turngraph.graphs.overlay import overlay
 
-from ..castings import Bare, drawn
+from ..castings import Bare, a_turn, drawn
 from .hostile import TEXTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -32,6 +33,11 @@ TEXTUAL = [format for format in FORMATS if format != "png"]
 )
 def test_the_standard_flow_looks_as_it_did(format: str, file: str) -> None:
     assert render(extract(STANDARD), format) == (GOLDEN / file).read_text(encoding="utf-8")
+
+
+def test_a_turn_on_the_standard_flow_looks_as_the_readme_shows_it() -> None:
+    drawing = render(overlay(extract(STANDARD), [a_turn()]), "svg")
+    assert drawing == (GOLDEN / "overlay.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("format", TEXTUAL)
