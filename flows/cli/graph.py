@@ -62,6 +62,9 @@ def export(
     With --overlay, --session or --last: visits, share of time, median and 95th percentile, tokens, cost and failures
     of each node; how often each edge was taken; what never ran is dashed.
 
+    With --format json: schema (turngraph.graph/1), name, machine, nodes [{id, name, kind, state, doc, source}], edges
+    [{from, to, label}], with figures and totals where there are turns. Costs are text, or null without a price.
+
     With --format html a flow's nodes are played through scripted turns in memory, to show what each writes.
     """
     from .drawing import drifted, emit, format_for

@@ -114,6 +114,7 @@ def test_every_way_to_write_an_annotation_is_read(cls: type[TurnNode], edges: li
     ],
 )
 def test_an_annotation_that_says_no_edges_is_a_usage_error(cls: type[TurnNode], words: str) -> None:
+    """T8-03: a router without declared targets is none."""
     with pytest.raises(UsageError, match=rf"{cls.__qualname__}\.run.*{words}"):
         declared_edges(cls)
 
@@ -124,6 +125,7 @@ def test_a_role_that_every_graph_has_already_is_refused() -> None:
 
 
 def test_a_node_is_meant_as_a_class_and_not_as_an_instance() -> None:
+    """T8-11."""
     made: Any = nodes.Persist()
     with pytest.raises(UsageError, match="an instance of Persist was given where a class is meant; write Persist"):
         declared_edges(made)
@@ -144,6 +146,7 @@ def test_all_that_is_wrong_with_a_flows_declarations_is_told_at_once() -> None:
 
 
 def test_a_routing_target_that_is_nowhere_is_refused_before_anything_runs() -> None:
+    """T8-04."""
     assert misdeclared(STANDARD) == []
     swapped = Flow(
         name="mine", start=STANDARD.start, parts=STANDARD.parts, swapped={"process_node": ToCritic, "stream": Lost}

@@ -265,6 +265,7 @@ def test_a_graph_that_pydantic_graph_accepts_and_that_never_ends_is_found() -> N
 
 
 def test_an_orphan_and_a_node_without_a_way_to_the_end_are_named() -> None:
+    """T8-01."""
     g: Any = GraphBuilder(output_type=int)
 
     @g.step

@@ -48,6 +48,7 @@ def squeezed(text: str) -> str:
 @pytest.mark.parametrize("format", ["mermaid", "mermaid-state"])
 @pytest.mark.parametrize("graph", [extract(STANDARD), hostile()], ids=["standard", "hostile"])
 def test_the_real_mermaid_draws_every_name(format: str, graph: FlowGraph) -> None:
+    """T8-05, T8-06."""
     shown = squeezed(read_by_mermaid(render(graph, format)))
     names = [data["cls"] for _, data in graph.nodes(data=True) if (data["cls"] or "").strip()]
     missing = [name for name in names if squeezed(visible(name)) not in shown]
@@ -74,6 +75,7 @@ def test_no_label_can_break_a_line(label: str, name: str) -> None:
 
 
 def test_two_names_that_look_alike_stay_two_nodes() -> None:
+    """T8-07."""
     graph = drawn((START, "wait input"), ("wait input", "wait-input"), ("wait-input", END))
     drawing = render(graph, "mermaid")
     assert re.findall(r"^ {8}(n\d+)\[", drawing, re.MULTILINE) == ["n1", "n2"]
