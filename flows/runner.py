@@ -125,6 +125,7 @@ async def run_turn(
             clock=clock,
             limits=limits,
             lineup=flow.lineup,
+            tool_deps=tool_deps,
         )
         return await drive(flow, state, deps, interrupt or Interrupt(), history.skipped)
 

@@ -34,15 +34,15 @@ class ModelPort:
         self._settings = ModelSettings(max_tokens=max_tokens) if max_tokens is not None else None
         self._prepared: list[ModelMessage] = []
         self._seen = 0
-        self._max_tokens = max_tokens
-        self._instructed = instructions
+        self.max_tokens = max_tokens
+        self.instructions = instructions
         self._beside: dict[int, ModelPort] = {}
 
     def beside(self, model: Model) -> ModelPort:
         """The port to another model, with the same instructions and cap: one for each model, for as long as this."""
         port = self._beside.get(id(model))
         if port is None:
-            port = ModelPort(model, instructions=self._instructed, max_tokens=self._max_tokens)
+            port = ModelPort(model, instructions=self.instructions, max_tokens=self.max_tokens)
             self._beside[id(model)] = port
         return port
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic_ai.messages import (
-    ModelResponseStreamEvent,
+    AgentStreamEvent,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -52,7 +52,7 @@ class Stream(TurnNode):
         return go(ctx, nodes.ProcessNode)
 
 
-def delta_of(event: ModelResponseStreamEvent) -> Event | None:
+def delta_of(event: AgentStreamEvent) -> Event | None:
     """What a person sees of a stream's event: new text, new thinking, or nothing."""
     match event:
         case PartStartEvent(part=TextPart(content=text)) if text:

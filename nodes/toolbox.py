@@ -21,6 +21,7 @@ class Toolbox:
     """Prepares the tools once for each iteration; counts of retries are carried from one to the next."""
 
     def __init__(self, toolset: AbstractToolset[Any], model: Model, tool_deps: Any) -> None:
+        self.toolset = toolset
         self._manager = ToolManager[Any](toolset=toolset)
         self._model = model
         self._tool_deps = tool_deps

@@ -51,6 +51,7 @@ class RunOptions:
     timeout: float | None
     flow: str | None
     swap: tuple[str, ...]
+    agent: str | None
 
 
 def run(
@@ -118,6 +119,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="ROLE=CLASS", help="Let another class play a role; once for each role to swap."),
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="PLACE", help="Go through the pydantic-ai agent at module:name.")
+    ] = None,
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
 
@@ -137,6 +141,9 @@ def run(
     --swap takes a name that `turngraph nodes list` shows, module:Class of what is installed or on PYTHONPATH, or
     path/to/file.py:Class. How the flow differs from the standard one is said first; a flow that breaks a rule of
     `turngraph graph check` is refused before any model is called.
+
+    --agent runs the turn through an agent of yours, found as by --swap: its instructions, tools and capabilities in
+    place of this program's, and its model unless one is configured; policy, limits and sessions stay.
 
     With --output json, one document: schema (turngraph.turn/1), outcome, exit_code, answer, error {kind, message}
     or null, turn_id, session_id, request_id, flow, model, iterations, usage, cost_usd, duration_ms,
@@ -172,6 +179,7 @@ def run(
         max_total_tokens=max_total_tokens,
         flow=flow,
         swap=tuple(swap or ()),
+        agent=agent,
     )
     from .turn import run_once
 

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
 
 import anyio
 
@@ -18,16 +17,14 @@ from ...nodes.errors import UsageError
 from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
 from ...nodes.outcome import Outcome, TurnResult
 from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
-from ...tools.toolset import workspace_toolset
-from ..flow import STANDARD, Flow
-from ..models import OFFLINE, create_model
-from ..prompt import system_prompt
+from ..models import OFFLINE
 from ..runner import Interrupt, run_turn
 from ..settings import Resolved, Settings, resolve_settings
 from ..sinks import JsonlSink, Tee
 from ..store import Store
 from . import signals
 from .answer_file import AnswerFile
+from .casting import casting
 from .console import ConsoleSink
 from .document import DocumentSink
 from .logs import log_to
@@ -112,7 +109,7 @@ def _console(options: RunOptions, settings: Settings) -> ConsoleSink:
         thinking=options.thinking,
         verbose=options.verbose,
         # What the router found is text as it is, not Markdown.
-        markdown=settings.model != OFFLINE,
+        markdown=settings.model != OFFLINE or options.agent is not None,
     )
 
 
@@ -140,50 +137,33 @@ async def _turn(
     interrupt: Interrupt,
 ) -> TurnResult:
     settings = resolved.settings
-    model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
-    prompt = system_prompt(options.workdir)
-    flow, differences = _flow(options, settings)
-    return await run_turn(
-        options.prompt.text,
-        model=model,
-        toolsets=[workspace_toolset(options.workdir)],
-        flow=flow,
-        sink=_Telling(
-            sink,
-            [*options.prompt.notes, *differences],
-            [*options.prompt.warnings, *resolved.notices, *prompt.notices],
-            offline=settings.model == OFFLINE,
-        ),
-        store=store,
-        session=session,
-        policy=_policy(settings, question),
-        limits=Limits(
-            max_iterations=settings.max_iterations,
-            max_tokens=settings.max_tokens,
-            max_total_tokens=settings.max_total_tokens,
-            max_cost=settings.max_cost,
-            timeout=settings.timeout,
-        ),
-        instructions=prompt.text,
-        workdir=options.workdir,
-        interrupt=interrupt,
-        debug=options.debug,
-    )
-
-
-def _flow(options: RunOptions, settings: Settings) -> tuple[Flow, list[str]]:
-    """The flow to run, and how it differs from the standard one."""
-    if settings.flow == STANDARD.name and not options.swap:
-        return STANDARD, []
-    from ...graphs.extract import extract
-    from ..named import choose_flow
-    from .differences import as_text
-
-    named = {name: one.swap for name, one in settings.flows.items()}
-    models = partial(create_model, base_url=settings.base_url, root=options.workdir)
-    flow = choose_flow(settings.flow, named, options.swap, models=models)
-    _, *lines = as_text(extract(STANDARD), extract(flow)).splitlines()
-    return flow, [" ".join(line.split()) for line in lines]
+    async with casting(options, resolved) as cast:
+        return await run_turn(
+            options.prompt.text,
+            model=cast.model,
+            toolsets=cast.toolsets,
+            flow=cast.flow,
+            sink=_Telling(
+                sink,
+                [*options.prompt.notes, *cast.differences],
+                [*options.prompt.warnings, *resolved.notices, *cast.notices],
+                offline=cast.offline,
+            ),
+            store=store,
+            session=session,
+            policy=_policy(settings, question),
+            limits=Limits(
+                max_iterations=settings.max_iterations,
+                max_tokens=settings.max_tokens,
+                max_total_tokens=settings.max_total_tokens,
+                max_cost=settings.max_cost,
+                timeout=settings.timeout,
+            ),
+            instructions=cast.instructions,
+            workdir=options.workdir,
+            interrupt=interrupt,
+            debug=options.debug,
+        )
 
 
 def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> Sink:

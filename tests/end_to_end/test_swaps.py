@@ -154,3 +154,43 @@ def test_settings_of_the_user_name_flows_and_those_of_a_project_do_not(
     bench.write("turngraph.toml", '[flows.careful]\nswap = ["execute=serial"]\n')
     done = bench.turn("hi", server)
     assert (done.code, "flows cannot be set by a project" in done.stderr) == (2, True)
+
+
+AGENT = """
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from turngraph import Effect, declare
+
+print("a module may print")
+model = OpenAIChatModel("scripted", provider=OpenAIProvider(base_url="{url}", api_key="none"))
+agent = Agent(model, name="mine", instructions="Be exact.")
+modelless = Agent(name="modelless")
+
+@agent.tool_plain(metadata=declare(Effect.READ_ONLY))
+def add(a: int, b: int) -> int:
+    return a + b
+"""
+
+
+def test_a_turn_goes_through_an_agent_of_the_users(bench: Workbench, server: ScriptedServer) -> None:
+    place = bench.root / "mine.py"
+    place.write_text(AGENT.replace("{url}", server.base_url))
+    server.script.extend([calls(call("add", a=1, b=2)), say("It is 3.")])
+    done = bench.run("run", "1 + 2?", "--agent", f"{place}:agent", "--output", "json", "--policy", "read-only")
+    assert (done.code, done.document["answer"], done.document["model"]) == (0, "It is 3.", "openai:scripted")
+    assert [(one["name"], one["status"]) for one in done.document["tool_calls"]] == [("add", "ok")]
+    assert [request.tools for request in server.requests] == [{"add"}, {"add"}]
+    assert "Be exact." in str(server.requests[0].messages[0]["content"])
+    assert "AgentStream[mine]" in done.stderr
+    assert bench.visits() == [
+        *("prepare_history", "stream", "process_node", "dispatch", "execute", "persist"),
+        *("stream", "process_node", "persist"),
+    ]
+    for place_of, said in {
+        f"{place}:model": "is no pydantic-ai Agent but OpenAIChatModel",
+        f"{place}:modelless": "has no model; give it one, or --model",
+        "agent": "'agent' is no place of an agent; write module:name",
+    }.items():
+        done = bench.run("run", "hi", "--agent", place_of)
+        assert (done.code, said in done.stderr) == (2, True), done.stderr
