@@ -15,7 +15,7 @@ _VAGUE = {"utils", "util", "helpers", "helper", "common", "misc"}
 def _nodes() -> Iterator[tuple[Module, ast.ClassDef]]:
     for module in LAYERED:
         for one in module.classes:
-            if any(isinstance(base, ast.Name) and base.id == "TurnNode" for base in one.bases):
+            if any(ast.unparse(base) == "TurnNode" or ast.unparse(base).startswith("nodes.") for base in one.bases):
                 yield module, one
 
 
