@@ -44,24 +44,24 @@ class Target:
 def find_target(text: str | None, swaps: Sequence[str], named: Mapping[str, Sequence[str]]) -> Target:
     """The target of a name of `named`, of `module:name`, or of `path/to/file.py:name`; the standard flow of `None`.
 
-    A module is imported only because a person typed it, as `loading.load` says; what it prints goes to stderr.
+    A module is imported only because a person typed it, as `loading.load` says; what it, or the function that makes
+    a graph, prints goes to stderr.
 
     Raises:
         UsageError: it cannot be found, imported or built, is nothing with a graph, or has no roles to swap.
     """
-    with redirect_stdout(sys.stderr):
-        if text is None or not is_place(text):
-            flow = choose_flow(text or STANDARD.name, named, swaps, models=never_asked)
-            return Target(flow.name, flow)
-        module, name, rest = split_place(text)
-        if rest is not None:
-            raise UsageError(f"{text!r} has a colon too many; write module:name, or path/to/file.py:name")
-        found = _made(text, load(module, name))
-        if isinstance(found, Flow):
-            return Target(found.name, apply_swaps(found, swaps, models=never_asked))
-        if swaps:
-            raise UsageError(f"{text} is no flow of turngraph, and has no roles to swap")
-        return Target(name, extract_graph(_built(text, found), name))
+    if text is None or not is_place(text):
+        flow = choose_flow(text or STANDARD.name, named, swaps, models=never_asked)
+        return Target(flow.name, flow)
+    module, name, rest = split_place(text)
+    if rest is not None:
+        raise UsageError(f"{text!r} has a colon too many; write module:name, or path/to/file.py:name")
+    found = _made(text, load(module, name))
+    if isinstance(found, Flow):
+        return Target(found.name, apply_swaps(found, swaps, models=never_asked))
+    if swaps:
+        raise UsageError(f"{text} is no flow of turngraph, and has no roles to swap")
+    return Target(name, extract_graph(_built(text, found), name))
 
 
 def _made(text: str, found: Any) -> Any:
@@ -70,7 +70,8 @@ def _made(text: str, found: Any) -> Any:
         return cast(Any, found)
     if callable(found) and not isinstance(found, type):
         try:
-            made: Any = cast(Callable[[], Any], found)()
+            with redirect_stdout(sys.stderr):
+                made: Any = cast(Callable[[], Any], found)()
         except Exception as error:
             said = f"{type(error).__name__}: {error}".rstrip(": ")
             raise UsageError(f"{text} is a function that made no graph ({said}); it is called without arguments") from (

@@ -34,7 +34,10 @@ flow = STANDARD
 number = 7
 instances = [First(), Second(), First()]
 
-def make(): return builder.build()
+def make():
+    print("made")
+    return builder.build()
+
 def needy(wanted): return graph
 def nothing(): return 3
 
@@ -58,7 +61,7 @@ def test_graphs_builders_and_functions_that_make_them(
     target = find_target(f"{shapes}:{name}", [], {})
     assert inner_nodes(target.graph()) == ["First", "Second"]
     assert target.violations() == []
-    assert capsys.readouterr() == ("", "imported\n")
+    assert capsys.readouterr() == ("", "imported\nmade\n" if name == "make" else "imported\n")
 
 
 def test_flows_by_name_by_place_and_with_swaps(shapes: str) -> None:

@@ -100,6 +100,8 @@ def test_every_state_of_the_machine_is_entered() -> None:
     assert unused_state(drawn(*GOOD, states={"a": "idle", PERSIST: "busy"}, machine=machine)) == []
     (broken,) = unused_state(drawn(*GOOD, states={"a": "idle", PERSIST: "idle"}, machine=machine))
     assert broken.message == "the state busy is never entered"
+    one_way = StateMachine("idle", {"idle": frozenset({"busy"})})
+    assert len(unused_state(drawn(*GOOD, states={"a": "idle", PERSIST: "idle"}, machine=one_way))) == 1
     lost = drawn(*GOOD, ("lost", PERSIST), states={"a": "idle", PERSIST: "idle", "lost": "busy"}, machine=machine)
     assert unused_state(lost)[0].message == "the state busy is never entered, only lost would"
 
