@@ -48,15 +48,19 @@ def format_for(format: str | None, file: Path | None) -> str:
     return SUFFIXES[file.suffix.lower()]
 
 
+def write(out: Path, data: bytes) -> None:
+    try:
+        out.write_bytes(data)
+    except OSError as error:
+        raise Misuse(f"{out} cannot be written: {error.strerror}") from error
+
+
 def emit(graph: FlowGraph, format: str, out: Path | None) -> None:
     """Write a drawing to a file or to stdout."""
     from ...graphs.export import WIDTH, render, render_bytes, render_text
 
     if out is not None:
-        try:
-            out.write_bytes(render_bytes(graph, format))
-        except OSError as error:
-            raise Misuse(f"{out} cannot be written: {error.strerror}") from error
+        write(out, render_bytes(graph, format))
     elif format == "png":
         if sys.stdout.isatty():
             raise Misuse("a PNG is nothing for a terminal; give --out FILE, or send it to a file or a pipe")
@@ -82,7 +86,7 @@ def drifted(graph: FlowGraph, format: str, file: Path) -> bool:
         held = file.read_bytes()
     except OSError as error:
         raise Misuse(f"{file} cannot be read: {error.strerror}") from error
-    if format in ("png",):
+    if format == "png":
         if held == render_bytes(graph, format):
             return False
         remark(f"{file} is not the picture that would be drawn now; draw it anew with --out {file}")

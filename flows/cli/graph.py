@@ -151,7 +151,7 @@ def diff(
     """
     from ...graphs.diff import merged
     from .differences import as_json, as_text
-    from .drawing import emit, format_for
+    from .drawing import emit, format_for, write
 
     if after is None and not swap:
         raise Misuse("there is nothing to compare: name two graphs, or --swap a role of one")
@@ -165,7 +165,7 @@ def diff(
         if out is None:
             typer.echo(text)
         else:
-            out.write_text(text + "\n", encoding="utf-8")
+            write(out, f"{text}\n".encode())
     else:
         emit(merged(one, two), wanted, out)
 

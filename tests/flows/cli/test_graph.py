@@ -85,6 +85,7 @@ def test_formats_go_to_stdout_and_to_files_named_after_them(bench: Workbench) ->
         (("export", "nope"), "there is no flow 'nope'"),
         (("export", "there_is_no_such_module:graph"), "there is no module there_is_no_such_module"),
         (("diff",), "there is nothing to compare"),
+        (("diff", "--swap", "execute=serial", "--out", "no/a.txt"), "no/a.txt cannot be written: No such file"),
         (("check", "--swap", "nope=serial"), "has no role 'nope' to swap"),
     ],
 )
