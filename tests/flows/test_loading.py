@@ -78,6 +78,21 @@ def test_what_goes_wrong_is_one_sentence(tmp_path: Path, text: str, said: str) -
         assert "\n" not in str(caught.value)
 
 
+def test_a_file_that_was_mended_is_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "mended.py"
+    path.write_text("class Mine: ...\nraise ValueError\n")
+    with pytest.raises(UsageError, match="ValueError"):
+        load(str(path), "Mine")
+    path.write_text("class Mine: ...  # mended\n")
+    assert load(str(path), "Mine").__name__ == "Mine"
+
+
+def test_what_a_module_prints_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "talking.py").write_text("class Mine: ...\nprint('hello')\n")
+    load(str(tmp_path / "talking.py"), "Mine")
+    assert capsys.readouterr() == ("", "hello\n")
+
+
 def test_what_is_not_there_is_said() -> None:
     with pytest.raises(UsageError, match=r"no file .*/nowhere\.py; name one"):
         load("nowhere.py", "Mine")

@@ -41,8 +41,9 @@ async def test_the_best_of_three_is_what_most_say_and_all_are_paid_for() -> None
 
 async def test_an_unusable_reply_is_never_the_best_where_another_is_not() -> None:
     model = Actor([""], [""], [call("look", n=1)], ["Done."], ["Done."], ["It broke off..."])
-    result, shown, _ = await play(STANDARD.swap(BestOf), model)
+    result, shown, notes = await play(STANDARD.swap(BestOf), model)
     assert (result.answer, shown, result.iterations) == ("Done.", ["Done."], 2)
+    assert not any("asking it again" in note for note in notes)
 
 
 async def test_some_requests_may_fail_but_not_all() -> None:
