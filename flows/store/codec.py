@@ -23,6 +23,9 @@ T = TypeVar("T")
 _MARK = "\ufffe"  # a code point that is reserved to mean no character
 _REPLACED = "\ufffd"  # what pydantic writes, without a word, for each surrogate in a key
 _MARK_BYTES = _MARK.encode()
+# What reads JSON has limits that what writes it has not, of digits and of depth: below these nothing meets them.
+_SURELY_READ = 4_000
+_SURELY_READ_DEPTH = 100
 _TO_ESCAPE = re.compile(f"[\ud800-\udfff{_MARK}]")
 _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
@@ -39,7 +42,8 @@ def encode(adapter: TypeAdapter[T], value: T) -> str:
     """
     try:
         text = _dump(adapter, value)
-        from_json(text)  # it has limits that the writer has not: depth, digits
+        if len(text) > _SURELY_READ or text.count("[") + text.count("{") > _SURELY_READ_DEPTH:
+            from_json(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise Unstorable(f"a {type(value).__name__} cannot be stored: {error}") from error
     return text

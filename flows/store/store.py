@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,7 +34,9 @@ from .writer import TurnWriter, is_open_here, timestamp
 FOREIGN_SILENCE = timedelta(hours=1)
 """A turn of another machine, whose process cannot be looked at, counts as dead after so long a silence."""
 
+_UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 _INSERT = "INSERT INTO log (session, turn, iteration, kind, at, body) VALUES (?, ?, 0, ?, ?, ?)"
+_BODIES = "SELECT id, kind, at, CAST(body AS BLOB) FROM log WHERE session = ?"
 _SELECT = "SELECT id, session, turn, iteration, kind, at, CAST(body AS BLOB) FROM log"
 
 
@@ -128,14 +130,14 @@ class Store:
             UnknownSession: there is no such session.
         """
         self._require(session_id)
-        seals = self._records("session = ? AND kind = 'seal'", session_id)
-        sealed = "session = ? AND kind IN ('message', 'result')"
-        rows = {record.id: record for record in self._records(sealed, session_id)}
+        kept = self._database.rows(f"{_BODIES} AND kind IN ('message', 'result')", session_id)
+        bodies = {row: _decoded(kind, body) for row, kind, _, body in kept}
         messages: list[ModelMessage] = []
         skipped = 0
-        for seal in seals:
-            items = seal.body.messages if isinstance(seal.body, SealBody) else ((),)
-            unit = [_message(item, rows, seal.at) for item in items]
+        for _, kind, at, body in self._database.rows(f"{_BODIES} AND kind = 'seal' ORDER BY id", session_id):
+            seal = _decoded(kind, body)
+            items = seal.messages if isinstance(seal, SealBody) else ((),)
+            unit = [_message(item, bodies, at) for item in items]
             whole = [message for message in unit if message is not None]
             if len(whole) == len(unit):
                 messages += whole
@@ -219,18 +221,33 @@ class Store:
 
 def _record(row: tuple[int, str, str | None, int, str, str, bytes]) -> Record:
     row_id, session, turn, iteration, kind, at, body = row
-    decoded: Body | None = None
-    written = datetime.fromtimestamp(0, UTC)
-    with suppress(ValueError, KeyError):  # of a damaged row, or of a kind that this version does not know
-        written = datetime.fromisoformat(at)
-        decoded = decode(ADAPTERS[kind], body)
-    return Record(row_id, session, turn, iteration, kind, written, decoded)
+    return Record(row_id, session, turn, iteration, kind, _time(at) or _UNKNOWN_TIME, _decoded(kind, body))
 
 
-def _message(item: int | tuple[int, ...], rows: dict[int, Record], at: datetime) -> ModelMessage | None:
+def _time(at: str) -> datetime | None:
+    """When a row was written; `None` where that is damaged, which makes nothing else of the row wrong."""
+    try:
+        return datetime.fromisoformat(at)
+    except ValueError:
+        return None
+
+
+def _decoded(kind: str, body: bytes) -> Body | None:
+    """The body of a row; `None` for one that is damaged, or of a kind that this version does not know."""
+    if kind not in ADAPTERS:
+        return None
+    try:
+        return decode(ADAPTERS[kind], body)
+    except ValueError:
+        return None
+
+
+def _message(item: int | tuple[int, ...], bodies: Mapping[int, Body | None], at: str) -> ModelMessage | None:
     """The message that an item of a seal names, or `None` when a row of it cannot be read."""
-    bodies = [rows[row].body if row in rows else None for row in ((item,) if isinstance(item, int) else item)]
     if isinstance(item, int):
-        return bodies[0].message if isinstance(bodies[0], MessageBody) else None
-    parts = [body.part for body in bodies if isinstance(body, ResultBody)]
-    return ModelRequest(parts=parts, timestamp=at) if parts and len(parts) == len(bodies) else None
+        body = bodies.get(item)
+        return body.message if isinstance(body, MessageBody) else None
+    results = [body for row in item if isinstance(body := bodies.get(row), ResultBody)]
+    if not results or len(results) != len(item):
+        return None
+    return ModelRequest(parts=[body.part for body in results], timestamp=_time(at))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponsePart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 PROTECTED_TOKENS = 40_000
 LEAST_SAVING = 20_000
@@ -29,6 +36,8 @@ def prune(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], Pruned]
     the history holds two turns of the user. A token is taken as four characters.
     """
     if sum(map(_has_prompt, messages)) < LEAST_USER_TURNS:
+        return list(messages), Pruned()
+    if sum(_tokens(part) for message in messages for part in message.parts) <= PROTECTED_TOKENS:
         return list(messages), Pruned()
     kept = 0
     saved = Pruned()
@@ -57,10 +66,12 @@ def _has_prompt(message: ModelMessage) -> bool:
     return any(isinstance(part, UserPromptPart) for part in message.parts)
 
 
-def _tokens(part: ModelRequestPart) -> int:
+def _tokens(part: ModelRequestPart | ModelResponsePart) -> int:
     if not isinstance(part, ToolReturnPart) or _is_cleared(part):
         return 0
-    return len(part.model_response_str(wrap_if_error=False)) // _CHARACTERS_PER_TOKEN
+    content: object = part.content
+    text = content if isinstance(content, str) else part.model_response_str(wrap_if_error=False)
+    return len(text) // _CHARACTERS_PER_TOKEN
 
 
 def _is_cleared(part: ToolReturnPart) -> bool:

@@ -31,6 +31,8 @@ def sanitise(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], list
     request that starts with one result for each call, in their order: a result that came late is moved there, and a
     call that has none gets one that says so. Neighbouring requests become one.
     """
+    if _is_clean(messages):
+        return list(messages), []
     spoken = [message for message in messages if not _is_empty(message)]
     answers = _answers(spoken)
     mended: list[ModelMessage] = []
@@ -51,6 +53,26 @@ def sanitise(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], list
         (len(results) - len(answers), "result(s) without a call left out"),
     ]
     return mended, [f"{count} {what}" for count, what in counted if count]
+
+
+def _is_clean(messages: Sequence[ModelMessage]) -> bool:
+    """Whether there is nothing to mend, which is the rule and costs one look at each part."""
+    calls: list[str] = []
+    after_request = False
+    for message in messages:
+        if _is_empty(message) or (after_request and isinstance(message, ModelRequest)):
+            return False
+        after_request = isinstance(message, ModelRequest)
+        if isinstance(message, ModelRequest):
+            results = [part.tool_call_id for part in message.parts if isinstance(part, ToolReturnPart)]
+            if results != calls or not all(isinstance(part, ToolReturnPart) for part in message.parts[: len(results)]):
+                return False
+            calls = []
+        elif calls:
+            return False
+        else:
+            calls = [part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)]
+    return not calls
 
 
 def _answers(messages: Sequence[ModelMessage]) -> Mapping[_Place, ToolReturnPart]:

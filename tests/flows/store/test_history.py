@@ -194,11 +194,8 @@ def test_sessions_do_not_see_each_other(store: Store) -> None:
     assert texts_of(store, other) == ["other", "done"]
 
 
-@pytest.mark.parametrize("column", ["body", "at"])
 @pytest.mark.parametrize("damage", ["no json", '{"message": {"kind": "letter"}}', "null", b"\xff\xfe"])
-def test_a_row_that_cannot_be_decoded_takes_its_seal_along(
-    store: Store, store_path: Path, damage: str | bytes, column: str
-) -> None:
+def test_a_row_that_cannot_be_decoded_takes_its_seal_along(store: Store, store_path: Path, damage: str | bytes) -> None:
     session = store.create_session("/work")
     call = ToolCallPart("read", {}, "c1")
     with store.begin_turn(head(session)) as log:
@@ -208,10 +205,25 @@ def test_a_row_that_cannot_be_decoded_takes_its_seal_along(
         seal_all(log, [said("third")], 3)
     with closing(sqlite3.connect(store_path)) as connection:
         connection.executescript("DROP TRIGGER log_never_updated")
-        connection.execute(f"UPDATE log SET {column} = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
+        connection.execute("UPDATE log SET body = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
         connection.commit()
     assert texts_of(store, session) == ["first", "third"]
     assert store.load_messages(session).skipped == 2
+
+
+@pytest.mark.parametrize("damage", ["no time", b"\xff\xfe"])
+def test_a_damaged_time_loses_nothing(store: Store, store_path: Path, damage: str | bytes) -> None:
+    session = store.create_session("/work")
+    call = ToolCallPart("read", {}, "c1")
+    with store.begin_turn(head(session)) as log:
+        log.seal(1, [log.message(ModelResponse(parts=[call])), [log.result(1, filled(0, call))]])
+    with closing(sqlite3.connect(store_path)) as connection:
+        connection.executescript("DROP TRIGGER log_never_updated")
+        connection.execute("UPDATE log SET at = CAST(? AS TEXT) WHERE kind IN ('result', 'seal')", (damage,))
+        connection.commit()
+    loaded = store.load_messages(session)
+    assert (len(loaded.messages), loaded.skipped) == (2, 0)
+    assert [record.kind for record in store.journal("turn-1")] == ["turn", "message", "result", "seal", "release"]
 
 
 def test_a_call_is_stored_again_only_if_its_reply_does_not_hold_it(store: Store) -> None:
