@@ -22,7 +22,7 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 GRACE_SECONDS = 3.0
-_MARK = "TURNGRAPH_TESTS"
+_MARK = "TESTS_OF_TURNGRAPH"
 _STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
 _HELD = ("socket:", "pipe:", "anon_inode:[eventpoll]", "anon_inode:[pidfd]")
 

@@ -180,8 +180,8 @@ async def test_a_variant_with_another_edge_changes_the_run_and_both_exports() ->
     for format in ("mermaid", "text"):
         before, after = render(extract(standard), format), render(extract(greedy), format)
         assert "always" in after
-        assert "an answer, or nothing usable" in before
-        assert "an answer, or nothing usable" not in after
+        assert "usable" in before  # of "an answer, or nothing usable", which boxes may break over two lines
+        assert "usable" not in after
 
 
 async def test_every_step_of_a_run_is_drawn() -> None:

@@ -68,14 +68,16 @@ def test_it_runs_inside_a_project_with_folders_of_the_same_names(built: Built, t
     (tmp_path / "home").mkdir()
 
     def run(*arguments: str) -> str:
-        return subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "turngraph", *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(built.wheel), "HOME": str(tmp_path / "home")},
-            check=True,
+            check=False,
             capture_output=True,
             text=True,
-        ).stdout
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     assert run("--version").split() == ["turngraph", _project()["version"]]
     assert "Dispatch" in run("graph", "export", "--format", "text")
