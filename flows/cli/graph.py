@@ -171,11 +171,15 @@ def diff(
 
 
 def _find(target: str | None, swap: list[str] | None) -> Target:
+    """The target; settings are read only for a name that they may hold, so that broken ones hinder nothing else."""
+    from ..flow import STANDARD
+    from ..loading import is_place
     from ..settings import load_settings
     from ..target import find_target
 
-    named = {name: one.swap for name, one in load_settings().flows.items()}
-    return find_target(target, swap or [], named)
+    if target is None or target == STANDARD.name or is_place(target):
+        return find_target(target, swap or [], {})
+    return find_target(target, swap or [], {name: one.swap for name, one in load_settings().flows.items()})
 
 
 def _with_runs(graph: FlowGraph, turns: list[str], session: str | None, last: int | None) -> FlowGraph:

@@ -134,6 +134,15 @@ def test_a_swap_that_breaks_rules_is_told_with_all_of_them(bench: Workbench) -> 
     assert "breaks 2 rule(s), unbounded_cycle, unsealed_end: turngraph graph check says" in drawn.stderr
 
 
+def test_a_flow_of_the_settings_is_found_and_broken_settings_hinder_no_other(bench: Workbench) -> None:
+    bench.settings.write_text('[flows.mine]\nswap = ["execute=serial"]\n')
+    assert graph(bench, "check", "mine").stdout == "mine keeps all rules: 6 nodes, 10 edges\n"
+    assert "SerialExecute" in graph(bench, "export", "mine").stdout
+    bench.settings.write_text("no toml")
+    assert graph(bench, "check").code == graph(bench, "check", "standard").code == 0
+    assert graph(bench, "check", "mine").code == 2
+
+
 def test_the_rules_are_listed_with_their_hints(bench: Workbench) -> None:
     listed = json.loads(graph(bench, "rules", "--output", "json").stdout)["rules"]
     names = [one["name"] for one in listed]
