@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .tools.policy import Abort, Allow, AskFirst, Auto, CallRequest, Policy, ReadOnly, Refuse
     from .tools.toolset import workspace_toolset
 
-    __version__: str
+__version__ = "0.1.0"
 
 __all__ = [
     "STANDARD",
@@ -127,10 +127,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        value: Any = _version()
-    elif name == "events":
-        value = import_module(".nodes.events", __name__)
+    if name == "events":
+        value: Any = import_module(".nodes.events", __name__)
     elif name in _HOME:
         value = getattr(import_module(_HOME[name], __name__), name)
     else:
@@ -142,11 +140,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("turngraph")
-    except PackageNotFoundError:
-        return "0+uninstalled"

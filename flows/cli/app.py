@@ -1,5 +1,4 @@
-"""The `turngraph` command and its groups. Commands import what they need when they run: `--help` must be
-quick."""
+"""The `turngraph` command itself: its help, its version, and what its errors come to."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from . import doctor, graph, nodes, run, session, settings
+from .commands import SUMMARIES, Commands
 from .failures import report
 
 _HELP = """A coding agent whose turn is a declarative graph.
@@ -28,27 +27,17 @@ Examples, the three jobs:
 
 # A flag of a group that has no value makes typer load pydantic, and a word of help takes twice the time.
 _NO_FLAGS = {"install_completion": False, "show_completion": False, "help": False}
-_NO_FLAGS_OF_GROUPS = {
-    "session": {"help": False},
-    "graph": {"help": False},
-    "nodes": {"help": False},
-    "settings": {"help": False},
-}
+_NO_FLAGS_OF_COMMANDS = {name: {"help": False} for name in SUMMARIES}
 
 app = typer.Typer(
     name="turngraph",
+    cls=Commands,
     help=_HELP,
     epilog=_EPILOG,
-    context_settings={"default_map": _NO_FLAGS | _NO_FLAGS_OF_GROUPS},
+    context_settings={"default_map": _NO_FLAGS | _NO_FLAGS_OF_COMMANDS},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("run", epilog=run.EPILOG)(run.run)
-app.add_typer(session.app, name="session")
-app.add_typer(graph.app, name="graph")
-app.add_typer(nodes.app, name="nodes")
-app.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
-app.add_typer(settings.app, name="settings")
 
 
 def _print_version(wanted: bool) -> None:

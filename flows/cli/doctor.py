@@ -23,6 +23,10 @@ Examples:
 """
 
 
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(epilog=EPILOG)
 def doctor(
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="As for a turn in this directory.")] = None,
     local: Annotated[

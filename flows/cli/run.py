@@ -54,6 +54,10 @@ class RunOptions:
     agent: str | None
 
 
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(epilog=EPILOG)
 def run(
     prompt: Annotated[
         str | None,

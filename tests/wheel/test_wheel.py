@@ -9,6 +9,8 @@ import tomllib
 from email.parser import HeaderParser
 from pathlib import Path
 
+import turngraph
+
 from .conftest import ROOT, Built, build, unpack
 
 FOLDERS = ("flows", "graphs", "nodes", "tools")
@@ -25,7 +27,7 @@ def _project() -> dict[str, str]:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
-    info = f"turngraph-{_project()['version']}.dist-info"
+    info = f"turngraph-{turngraph.__version__}.dist-info"
     parts = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     assert built.files(built.wheel) == _sources() | {f"{info}/{part}" for part in parts}
     assert "turngraph/py.typed" in _sources()
@@ -79,5 +81,5 @@ def test_it_runs_inside_a_project_with_folders_of_the_same_names(built: Built, t
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert run("--version").split() == ["turngraph", _project()["version"]]
+    assert run("--version").split() == ["turngraph", turngraph.__version__]
     assert "Dispatch" in run("graph", "export", "--format", "text")
