@@ -276,7 +276,7 @@ async def test_a_flow_may_have_a_machine_of_its_own() -> None:
 
 async def test_a_flow_that_breaks_a_rule_runs_nothing() -> None:
     model = Actor()
-    with pytest.raises(UsageError, match="none of the flow.s roles"):
+    with pytest.raises(UsageError, match=r"none of the flow.s roles"):
         await run_turn("x", model=model, flow=STANDARD.swap(Wandering))
     assert model.requests == []
 
