@@ -114,6 +114,7 @@ async def test_two_turns_of_a_session(store: Store) -> None:
 
 
 async def test_a_turn_after_one_that_ran_out_of_its_budget(store: Store) -> None:
+    """T8-17."""
     session = store.create_session("x")
     spent = await run_turn(
         "first", model=Actor(*SCRIPT), toolsets=TOOLS, store=store, session=session, limits=Limits(max_iterations=1)

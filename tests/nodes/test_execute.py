@@ -67,3 +67,24 @@ async def test_no_call_outlives_a_failure_of_the_store() -> None:
         await Execute().run(scene.ctx)
     assert marks == ["stopped"]
     assert time.monotonic() - began < 5
+
+
+async def test_a_call_that_fails_leaves_its_neighbours_their_results() -> None:
+    """T4-01: what the history says of each call is what happened."""
+    done: list[int] = []
+
+    async def tool(n: int) -> str:
+        if n == 1:
+            raise RuntimeError("broken")
+        await anyio.sleep(0.05 if n == 0 else 0)
+        done.append(n)
+        return f"did {n}"
+
+    scene = Scene(None, reading(tool))
+    scene.register(*[ToolCallPart("tool", {"n": n}, str(n)) for n in range(3)], effect=Effect.WRITE)
+    scene.state.batches = [[0, 1, 2]]
+    await Execute().run(scene.ctx)
+    slots = scene.state.session.tool_registry.slots
+    assert [slot.status for slot in slots] == ["ok", "error", "ok"]
+    assert sorted(done) == [0, 2]
+    assert [slot.result.content for slot in (slots[0], slots[2]) if slot.result is not None] == ["did 0", "did 2"]
