@@ -83,8 +83,9 @@ def replace(path: Path, name: str, content: bytes, expected: Stamp | None) -> st
         _overwrite(path, content)
         return f" It was written in place, for {status.st_nlink} hard links share it."
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    mode = 0o600 if status else 0o666  # until it has the old file's own, nobody else may look into it
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     except PermissionError:
         raise ToolFailed(f"{name} cannot be written: its directory does not allow new files.") from None
     try:

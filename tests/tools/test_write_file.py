@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -229,3 +230,20 @@ def test_a_file_that_appears_or_changes_at_the_last_moment_is_kept(root: Path) -
         replacing.replace(file, "f", b"mine", stamp)
     assert [path.name for path in root.iterdir()] == ["f"]
     assert file.read_text() == "by somebody else again"
+
+
+def test_nobody_else_may_look_into_the_new_content_of_a_private_file(
+    workspace: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "f").write_text("")
+    (root / "f").chmod(0o600)
+    modes: list[int] = []
+    inherit = shutil.copystat
+
+    def look(original: Path, copy: Path) -> None:
+        modes.append(stat.S_IMODE(copy.stat().st_mode))
+        inherit(original, copy)
+
+    monkeypatch.setattr(shutil, "copystat", look)
+    write_file.tool(workspace)("f", "private")
+    assert (modes, (root / "f").read_text()) == ([0o600], "private")
