@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..nodes.errors import UsageError
+from ..tools.secret import Secrets
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -48,7 +48,7 @@ def create_model(spec: str, *, base_url: str | None = None, root: Path | None = 
         raise UsageError(_missing_package(spec, error)) from error
     except Exception as error:
         # Without its cause: the text of a provider's own error may hold a key.
-        raise UsageError(_one_sentence(spec, error, os.environ)) from None
+        raise UsageError(_one_sentence(spec, error)) from None
 
 
 def _infer(spec: str) -> Model:
@@ -147,20 +147,14 @@ def _missing_package(spec: str, error: ImportError) -> str:
     return f"the model {spec} needs a missing package; run: pip install 'pydantic-ai-slim[{extra[1]}]'"
 
 
-def _one_sentence(spec: str, error: Exception, environ: Mapping[str, str]) -> str:
-    text = _without_secrets(" ".join(str(error).split()), environ)
+def _one_sentence(spec: str, error: Exception) -> str:
+    secrets = Secrets(os.environ)
+    text = secrets.redact(" ".join(str(error).split()))
     variables = re.findall(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`", text)
     if text.startswith("Unknown model"):
         hint = re.search(r"Did you mean '([^']+)'", text)
         advice = f"did you mean {hint[1]}?" if hint else "write provider:model, such as openai:gpt-5-mini"
-        return f"no model is called {_without_secrets(spec, environ)!r}; {advice}"
+        return f"no model is called {secrets.redact(spec)!r}; {advice}"
     if variables:
         return f"the model {spec} needs the environment variable {' or '.join(dict.fromkeys(variables))}"
     return f"the model {spec} cannot be set up: {text or type(error).__name__}"
-
-
-def _without_secrets(text: str, environ: Mapping[str, str]) -> str:
-    for name, value in environ.items():
-        if len(value) >= 8 and re.search(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", name):
-            text = text.replace(value, f"[{name}]")
-    return text

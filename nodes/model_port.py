@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from ..tools.secret import Secrets
 from .errors import ProviderError, TurngraphError, UsageError
 from .history.sanitise import sanitise
 
@@ -99,7 +101,7 @@ def provider_errors(model: str) -> Generator[None]:
     except TurngraphError:
         raise
     except UserError as error:
-        raise UsageError(f"{model}: {error.message}") from error
+        raise UsageError(f"{model}: {_clip(error.message)}") from error
     except Exception as error:
         raise ProviderError(f"the request to {model} failed: {_sentence(error)}") from error
 
@@ -122,6 +124,7 @@ def _body_message(body: object) -> str:
 
 
 def _clip(text: str) -> str:
-    line = " ".join(text.split())
+    """One line of at most so many characters. Some servers repeat the key they refuse, and errors are stored."""
+    line = Secrets(os.environ).redact(" ".join(text.split()))
     left_out = len(line) - _LONGEST_PROVIDER_MESSAGE
     return line if left_out <= 0 else f"{line[:_LONGEST_PROVIDER_MESSAGE]} [{left_out} more characters]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,10 +14,10 @@ from pydantic_ai.exceptions import ToolFailed
 from .argument import refuse_unpassable
 from .process import Finished, run_command
 from .progress import report
+from .secret import names_a_secret
 from .wording import count
 from .workspace import Workspace
 
-_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _NOBODY_THERE = {
     "NO_COLOR": "1",
     "TERM": "dumb",
@@ -63,14 +62,14 @@ def tool(workspace: Workspace) -> Callable[..., Awaitable[str]]:
 
 def environment(parent: Mapping[str, str]) -> dict[str, str]:
     """The parent's environment without what looks secret, set up for a shell that nobody watches."""
-    return {name: value for name, value in parent.items() if not _SECRET.search(name)} | _NOBODY_THERE
+    return {name: value for name, value in parent.items() if not names_a_secret(name)} | _NOBODY_THERE
 
 
 def _describe(finished: Finished, timeout: int) -> str:
     if finished.code is None:
         how = f"timed out after {timeout} s and was killed; give a longer timeout (at most 300) or do less at once"
     elif finished.code < 0:
-        how = f"killed by signal {signal.Signals(-finished.code).name}"
+        how = f"killed by signal {_signal_name(-finished.code)}"
     else:
         how = f"exit code {finished.code}"
     notes = [f"[{how}; {finished.seconds:.1f} s]"]
@@ -78,3 +77,8 @@ def _describe(finished: Finished, timeout: int) -> str:
         notes.append(f"[left running and killed: {count(finished.leftovers, 'process', 'processes')}]")
     output = finished.output.text().rstrip("\n")
     return "\n".join([*notes, output or "[no output]"])
+
+
+def _signal_name(number: int) -> str:
+    """Most real-time signals have a number and no name."""
+    return signal.Signals(number).name if number in set(signal.Signals) else str(number)

@@ -4,6 +4,7 @@ for."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,9 +23,13 @@ class Misuse(typer.TyperException):
 
 def report(error: Exception, args: Sequence[str]) -> int:
     """Say what went wrong on stderr (and as JSON on stdout, if a run asked for JSON); the exit code."""
+    from ...tools.secret import Secrets
+
+    secrets = Secrets(os.environ)
     kind, code, message = _meaning(error)
+    message = secrets.redact(message)
     if "--debug" in args:
-        traceback.print_exception(error)
+        print(secrets.redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     print(f"turngraph: {message}", file=sys.stderr)
     form = wanted_output(args)
     if form is not None:

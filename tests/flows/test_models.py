@@ -262,5 +262,5 @@ def test_what_a_provider_itself_says_is_kept_but_not_its_secrets(monkeypatch: py
     monkeypatch.setenv("SOME_API_KEY", "hunter2secret")
     monkeypatch.setattr("pydantic_ai.models.infer_model", refuse)
     assert _sentence("some:model") == (
-        "the model some:model cannot be set up: key [SOME_API_KEY] is not one for some:model"
+        "the model some:model cannot be set up: key [redacted SOME_API_KEY] is not one for some:model"
     )

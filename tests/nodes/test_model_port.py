@@ -144,3 +144,10 @@ def test_a_wrong_request_is_a_usage_error_and_ours_pass() -> None:
         raise UserError("no such setting")
     with pytest.raises(SinkError, match="gone"), provider_errors("some:model"):
         raise SinkError("gone")
+
+
+def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse-battery")
+    with pytest.raises(ProviderError) as caught, provider_errors("some:model"):
+        raise RuntimeError(f"{'x' * 490} no such key: correct-horse-battery")
+    assert "correct" not in str(caught.value)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import time
 from pathlib import Path
 
@@ -118,6 +119,12 @@ async def test_a_command_ends_when_it_exits(workspace: Workspace) -> None:
 
 async def test_a_signal_is_named(workspace: Workspace) -> None:
     assert "killed by signal SIGKILL" in await bash.tool(workspace)("kill -9 $$")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="there are no real-time signals here")
+async def test_a_signal_without_a_name_is_told_by_its_number(workspace: Workspace) -> None:
+    number = signal.SIGRTMIN + 1
+    assert f"killed by signal {number};" in await bash.tool(workspace)(f"kill -{number} $$")
 
 
 async def test_a_timeout_says_so_and_keeps_the_output(workspace: Workspace) -> None:

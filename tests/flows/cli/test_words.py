@@ -105,3 +105,13 @@ def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert "Usage: turngraph" in err
+
+
+def test_neither_the_sentence_nor_the_traceback_holds_a_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "correct-horse-battery")
+    report(ValueError("correct-horse-battery"), ["run", "hi", "--debug"])
+    said = capsys.readouterr().err
+    assert "correct-horse-battery" not in said
+    assert said.count("[redacted SOME_API_KEY]") == 2
