@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ...nodes.errors import UsageError
 from .position import end_of, position_of
-from .values import CONFIG, PREFIX, TIGHTENED, Settings, config_path
+from .values import CONFIG, ONLY_IN_FILES, PREFIX, TIGHTENED, Settings, config_path
 
 Kind = Literal["default", "file", "project", "variable", "flag"]
 _LARGEST_FILE = 16 * 1024
@@ -90,7 +90,10 @@ def flag_layer(overrides: Mapping[str, object]) -> Layer:
 def _spelled(
     kind: Kind, raw: Mapping[str, object], validate: Callable[[], Settings], spell: Callable[[str], str]
 ) -> Layer:
-    values = _checked(raw, validate, spell, lambda key: "")
+    if misplaced := [key for key in ONLY_IN_FILES if key in raw]:
+        raise UsageError(f"{spell(misplaced[0])} is no setting; write {misplaced[0]} into your settings file instead")
+    known = [key for key in Settings.model_fields if key not in ONLY_IN_FILES]
+    values = _checked(raw, validate, known, spell, lambda key: "")
     if "store" in values:
         values["store"] = values["store"].expanduser().absolute()
     return Layer(kind, values, {key: spell(key) for key in values})
@@ -132,26 +135,31 @@ def _file_layer(kind: Kind, path: Path, text: str) -> Layer:
 
     if kind == "project":
         _refuse_choices(raw, where)
-    values = _checked(raw, partial(Settings.model_validate, raw, strict=True), str, where)
+    values = _checked(raw, partial(Settings.model_validate, raw, strict=True), Settings.model_fields, str, where)
     return Layer(kind, values, {key: f"{path}:{position_of(text, key)[0]}" for key in values}, path)
 
 
 def _refuse_choices(raw: Mapping[str, object], where: Callable[[str], str]) -> None:
     for key in raw:
         if key in Settings.model_fields and key not in TIGHTENED:
+            elsewhere = "" if key in ONLY_IN_FILES else f", {PREFIX}{key.upper()} or a flag"
             raise UsageError(
                 f"{where(key)}{key} cannot be set by a project, only {', '.join(TIGHTENED)} can; put it into your own "
-                f"settings file, {PREFIX}{key.upper()} or a flag"
+                f"settings file{elsewhere}"
             )
 
 
 def _checked(
     raw: Mapping[str, object],
     validate: Callable[[], Settings],
+    known: Collection[str],
     spell: Callable[[str], str],
     where: Callable[[str], str],
 ) -> dict[str, Any]:
-    """The values of one layer, as their settings hold them. `spell` names a setting as the layer writes it."""
+    """The values of one layer, as their settings hold them.
+
+    `known` are the settings that the layer may hold, and `spell` names one as the layer writes it.
+    """
     try:
         settings = validate()
     except ValidationError as error:
@@ -161,9 +169,8 @@ def _checked(
         if len(first["loc"]) > 1:
             raise UsageError(_problem_within(place, first["loc"][1:], first["msg"])) from None
         if first["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(key, Settings.model_fields, n=1)
-            known = ", ".join(map(spell, Settings.model_fields))
-            advice = f"did you mean {spell(close[0])}?" if close else f"there are {known}"
+            close = difflib.get_close_matches(key, known, n=1)
+            advice = f"did you mean {spell(close[0])}?" if close else f"there are {', '.join(map(spell, known))}"
             raise UsageError(f"{place} is no setting; {advice}") from None
         problem = first["msg"][0].lower() + first["msg"][1:]
         raise UsageError(f"{place} cannot be {raw[key]!r}: {problem}") from None

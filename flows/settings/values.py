@@ -80,6 +80,10 @@ TIGHTENED = ("policy", "max_iterations", "max_tokens", "max_total_tokens", "max_
 """The settings that a project's file may hold back."""
 
 
+ONLY_IN_FILES = ("flows",)
+"""The settings that no variable and no flag can spell."""
+
+
 def is_looser(key: str, value: Any, bound: Any) -> bool:
     """Whether a value of a tightened setting lets more happen than a project's bound."""
     if key == "policy":

@@ -154,6 +154,7 @@ def test_settings_of_the_user_name_flows_and_those_of_a_project_do_not(
     bench.write("turngraph.toml", '[flows.careful]\nswap = ["execute=serial"]\n')
     done = bench.turn("hi", server)
     assert (done.code, "flows cannot be set by a project" in done.stderr) == (2, True)
+    assert done.stderr.rstrip().endswith("put it into your own settings file")
 
 
 AGENT = """

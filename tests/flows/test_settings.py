@@ -166,6 +166,9 @@ def test_mistakes_in_variables_and_flags_name_them(config: Path, environ: dict[s
     del environ["TURNGRAPH_MAX_TOKENS"]
     environ["TURNGRAPH_POLCY"] = "auto"
     assert mistake(environ) == "TURNGRAPH_POLCY is no setting; did you mean TURNGRAPH_POLICY?"
+    del environ["TURNGRAPH_POLCY"]
+    environ["TURNGRAPH_FLOWS"] = "careful"
+    assert mistake(environ) == "TURNGRAPH_FLOWS is no setting; write flows into your settings file instead"
 
 
 def test_a_mistake_is_told_even_where_a_stronger_layer_would_hide_it(config: Path, environ: dict[str, str]):
