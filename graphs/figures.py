@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from ..tools.wording import count
+
 
 @dataclass(frozen=True)
 class NodeFigures:
@@ -75,7 +77,7 @@ def edge_remarks(figures: EdgeFigures) -> tuple[str, ...]:
 
 def totals_line(totals: Totals) -> str:
     parts = [
-        f"{totals.turns} turn{'s' * (totals.turns != 1)}",
+        count(totals.turns, "turn"),
         f"{totals.visits} visits",
         duration(totals.duration_ms),
         f"{totals.input_tokens:,} + {totals.output_tokens:,} tokens",

@@ -12,13 +12,15 @@ from typing import cast
 import networkx as nx
 
 from ..nodes.errors import UsageError
+from ..nodes.persist import Persist
 from ..nodes.state import AgentState, StateMachine
+from ..tools.wording import count
 from .declarations import misdeclared
 from .declared import END, START
 from .extract import Drawable, FlowGraph, extract, inner_nodes
 from .violation import Violation
 
-PERSIST = "persist"
+PERSIST = Persist.role
 
 Found = Iterator[tuple[str, tuple[str, ...]]]
 """What is wrong, in words, and with which nodes."""
@@ -174,7 +176,7 @@ def check(flow: Drawable) -> None:
     broken = violations_of(flow)
     if broken:
         said = "; ".join(f"{one.rule}: {one.message} ({one.hint})" for one in broken)
-        raise UsageError(f"the flow {flow.name} breaks {len(broken)} rule(s): {said}")
+        raise UsageError(f"the flow {flow.name} breaks {count(len(broken), 'rule')}: {said}")
 
 
 def _without_persist(graph: FlowGraph) -> FlowGraph:

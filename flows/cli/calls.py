@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...nodes.events import ToolFinished
 from ...nodes.slots import CallStatus
+from ...tools.wording import count
 from . import wording
 from .terminal import visible
 
@@ -61,7 +62,7 @@ def _beginning(event: ToolFinished, width: int, ellipsis: str) -> Iterator[Text]
         colour = _DIFF.get(line[:1]) if is_diff else None
         yield Text(wording.fit(f"    {visible(line.expandtabs(4))}", width, ellipsis), style=colour or "dim")
     if len(lines) > PREVIEW_LINES:
-        yield Text(f"    [{wording.count(len(lines) - PREVIEW_LINES, 'more line')} not shown]", style="dim")
+        yield Text(f"    [{count(len(lines) - PREVIEW_LINES, 'more line')} not shown]", style="dim")
     if event.size > len(event.result):
-        kept = f"{len(event.result):,} of {wording.count(event.size, 'character')}"
+        kept = f"{len(event.result):,} of {count(event.size, 'character')}"
         yield Text(f"    [only {kept} are kept to be shown]", style="dim")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ...tools.wording import count
 from .failures import Misuse
 
 if TYPE_CHECKING:
@@ -103,12 +104,14 @@ def check(
         document = {"schema": "turngraph.graph-check/1", "graph": found.name, "ok": not broken, "violations": listed}
         typer.echo(json.dumps(document))
     elif broken:
-        typer.echo(f"{found.name} breaks {len(broken)} rule{'s' * (len(broken) != 1)}:")
+        typer.echo(f"{found.name} breaks {count(len(broken), 'rule')}:")
         for one in broken:
             typer.echo(f"  {one.rule}: {one.message}\n    -> {one.hint}")
     else:
+        from ...graphs.extract import inner_nodes
+
         graph = found.graph()
-        typer.echo(f"{found.name} keeps all rules: {len(graph) - 2} nodes, {graph.number_of_edges()} edges")
+        typer.echo(f"{found.name} keeps all rules: {len(inner_nodes(graph))} nodes, {graph.number_of_edges()} edges")
     return int(bool(broken))
 
 
@@ -229,4 +232,5 @@ def _tell_violations(found: Target) -> None:
 
     if broken := found.violations():
         names = ", ".join(dict.fromkeys(one.rule for one in broken))
-        remark(f"{found.name} breaks {len(broken)} rule(s), {names}: turngraph graph check says how to mend that")
+        said = f"{found.name} breaks {count(len(broken), 'rule')}, {names}"
+        remark(f"{said}: turngraph graph check says how to mend that")

@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 
+from ...tools.wording import count
 from .failures import Misuse
 from .stdin import Piped, read_to_the_end, read_what_is_piped_in
 
@@ -55,5 +56,5 @@ def _with_material(text: str, piped: Piped) -> Prompt:
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", piped.text)), default=0))
     material = piped.text.removesuffix("\n")
     lines = material.count("\n") + 1
-    note = f"{lines:,} line{'s' if lines > 1 else ''} from stdin went under the prompt"
+    note = f"{count(lines, 'line')} from stdin went under the prompt"
     return Prompt(f"{text.rstrip()}\n\nFrom stdin:\n\n{fence}\n{material}\n{fence}\n", (note,), piped.warnings)

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 
 from ...tools.policy import CallRequest
 from ...tools.preview import preview
+from ...tools.wording import count
 from .terminal import visible
-from .wording import count
 
 _LONGEST_LINE = 500
 

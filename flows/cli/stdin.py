@@ -22,6 +22,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...tools.wording import count
 from . import signals
 from .failures import Misuse
 
@@ -120,5 +121,5 @@ def _decoded(data: bytes, encoding: str) -> Piped:
     text = data.decode(encoding, "backslashreplace")
     if not lost:
         return Piped(text)
-    amount = f"{lost:,} byte{'s' if lost > 1 else ''} of stdin"
+    amount = f"{count(lost, 'byte')} of stdin"
     return Piped(text, (f"{amount} could not be read as {encoding.removesuffix('-sig')} and became \\xNN",))

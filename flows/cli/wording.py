@@ -12,6 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ...nodes.events import ToolFinished
 from ...nodes.outcome import TurnResult
+from ...tools.wording import count
 from .terminal import visible
 
 _BARE = re.compile(r"[\w./*~@:+-]+")
@@ -51,10 +52,6 @@ def duration(ms: int) -> str:
     if ms < 60_000:
         return f"{ms / 1000:.1f} s"
     return f"{ms // 60_000} min {ms % 60_000 // 1000} s"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def summary(result: TurnResult) -> list[str]:

@@ -132,7 +132,7 @@ def test_the_standard_flow_keeps_the_rules() -> None:
 
 
 def test_a_flow_that_breaks_rules_is_refused_with_all_of_them() -> None:
-    with pytest.raises(UsageError, match=r"breaks 2 rule\(s\): unsealed_end: stream can end .*; unlabelled_branch: s"):
+    with pytest.raises(UsageError, match=r"breaks 2 rules: unsealed_end: stream can end .*; unlabelled_branch: s"):
         check(STANDARD.swap(Bare))
 
 

@@ -131,7 +131,7 @@ def test_a_swap_that_breaks_rules_is_told_with_all_of_them(bench: Workbench) -> 
     drawn = graph(bench, "export", *swaps)
     assert drawn.code == 0
     assert "Hasty" in drawn.stdout
-    assert "breaks 2 rule(s), unbounded_cycle, unsealed_end: turngraph graph check says" in drawn.stderr
+    assert "breaks 2 rules, unbounded_cycle, unsealed_end: turngraph graph check says" in drawn.stderr
 
 
 def test_a_flow_of_the_settings_is_found_and_broken_settings_hinder_no_other(bench: Workbench) -> None:
