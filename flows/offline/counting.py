@@ -67,8 +67,8 @@ def count_files(request: Request, named: Mapping[str, str | None]) -> Plan | Non
         found = Listing.read(text)
         if found is None:
             return text
-        kept = [note for note in found.notes if not note.startswith("[not shown: ")]
-        return "\n".join([f"{count(found.number, 'file')}{fit} in {_where(path)} and the folders below it.", *kept])
+        head = f"{count(found.number, 'file')}{fit} in {_where(path)} and the folders below it."
+        return "\n".join([head, *found.lasting_notes])
 
     return Plan({"pattern": pattern, "path": path}, tell)
 
@@ -91,15 +91,15 @@ def _tell_lines(text: str, path: str, pattern: str | None) -> str:
     found = Listing.read(text, limit=100)
     if found is None:
         return text
-    kept = [note for note in found.notes if not note.startswith("[not shown: ")]
     if found.fitting == 1 and pattern is None and found.files == 1 and path != ".":
-        return "\n".join([f"{count(found.number, 'line')} in {path}, blank ones and comments too.", *kept])
+        head = f"{count(found.number, 'line')} in {path}, blank ones and comments too."
+        return "\n".join([head, *found.lasting_notes])
     fit = f" that fit {pattern}" if pattern else ""
     files = f"{count(found.files, 'file')}{fit} in {_where(path)}"
     head = f"{count(found.number, 'line')}, blank ones and comments too, in {files}."
     rest = found.fitting - found.files
     empty = [f"[not counted: {count(rest, 'file')} without a line or not text]"] if rest else []
-    return "\n".join([head, *empty, *kept])
+    return "\n".join([head, *empty, *found.lasting_notes])
 
 
 def count_matches(request: Request, named: Mapping[str, str | None]) -> Plan | None:
@@ -112,12 +112,11 @@ def count_matches(request: Request, named: Mapping[str, str | None]) -> Plan | N
         found = Listing.read(result, limit=100)
         if found is None:
             return result
-        kept = [note for note in found.notes if not note.startswith("[not shown: ")]
         head = (
             f"{count(found.number, 'line')} with {text!r}, in {found.files:,} of {count(found.fitting, 'file')} in "
             f"{_where(path)}; a line that repeats it counts once."
         )
-        return "\n".join([head, *found.shown, *_unlisted(found), *kept])
+        return "\n".join([head, *found.shown, *_unlisted(found), *found.lasting_notes])
 
     return Plan({"pattern": literal_pattern(text), "path": path}, tell)
 

@@ -33,6 +33,11 @@ class Listing:
     shown: list[str]
     notes: list[str]
 
+    @property
+    def lasting_notes(self) -> list[str]:
+        """The notes that stay true when the lines are told otherwise than the tool showed them."""
+        return [note for note in self.notes if not note.startswith("[not shown: ")]
+
     @classmethod
     def read(cls, text: str, limit: int = LARGEST_LISTING) -> Listing | None:
         """The pieces of a result that shows at most `limit` lines, or `None` if it is no such text."""

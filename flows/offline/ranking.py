@@ -106,9 +106,8 @@ def _tell(text: str, limit: int, rest: str, notes: list[str]) -> str:
     if found is None:
         return text
     more = found.number - limit
-    left = [f"[not shown: {more:,} {rest} file{'' if more == 1 else 's'}]"] if more > 0 else []
-    kept = [note for note in found.notes if not note.startswith("[not shown: ")]
-    return "\n".join([text.split("\n", 1)[0], *found.shown, *left, *notes, *kept])
+    left = [f"[not shown: {count(more, f'{rest} file')}]"] if more > 0 else []
+    return "\n".join([text.split("\n", 1)[0], *found.shown, *left, *notes, *found.lasting_notes])
 
 
 def _since(named: Mapping[str, str | None]) -> datetime | None:
@@ -128,9 +127,7 @@ def _tell_since(text: str, since: datetime, notes: list[str]) -> str:
     if found is None:
         return text
     recent = [line for line in found.shown if (at := _time(line)) is None or at >= since]
-    kept = found.notes
-    if len(recent) < len(found.shown):
-        kept = [note for note in kept if not note.startswith("[not shown: ")]
+    kept = found.lasting_notes if len(recent) < len(found.shown) else found.notes
     head = f"[{count(len(recent), 'file')} of {found.number:,} changed since {since:%Y-%m-%d %H:%M}]"
     return "\n".join([head, *recent, *notes, *kept])
 
