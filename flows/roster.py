@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from ..nodes.errors import UsageError
 from ..nodes.node import TurnNode, class_name
 from ..nodes.variants import VARIANTS
 from .flow import STANDARD
@@ -35,7 +36,6 @@ def describe(text: str) -> dict[str, Any]:
     Raises:
         UsageError: there is no such role, or as `resolve_swap`.
     """
-    from ..nodes.errors import UsageError
     from .testing import NodeContract, ScriptedModel
 
     played: type[TurnNode]

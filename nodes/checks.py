@@ -43,9 +43,8 @@ async def check(
         return Verdict(problem_of(error))
     if validated.validation_error is not None:
         return Verdict(problem_of(validated.validation_error))
-    if isinstance(validated.deferral, CallDeferred) or (tool := validated.tool) is None:
-        return Verdict(f"{call.tool_name} runs outside of this agent and cannot be called here.")
-    if tool.tool_def.kind == "external":
+    deferred = isinstance(validated.deferral, CallDeferred)
+    if deferred or (tool := validated.tool) is None or tool.tool_def.kind == "external":
         return Verdict(f"{call.tool_name} runs outside of this agent and cannot be called here.")
     asks = tool.tool_def.kind == "unapproved" or isinstance(validated.deferral, ApprovalRequired)
     return Verdict(requires_approval=asks)

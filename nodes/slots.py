@@ -34,8 +34,7 @@ _RETURN_OUTCOME: dict[CallStatus, Literal["success", "failed", "denied", "interr
 class Slot:
     """The place of one call's result, keyed by the call's position in its reply and filled exactly once.
 
-    `row` is the id of the result's row in the store. `duration_ms`
-    counts the running, not the waiting for a person.
+    `row` is the id of the result's row in the store. `duration_ms` counts the running, not the waiting for a person.
     """
 
     position: int

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .flows.callbacks import CallbackPolicy, CallbackSink, ToolDenied
     from .flows.flow import STANDARD, Flow
+    from .flows.interrupt import Interrupt
     from .flows.models import create_model
-    from .flows.runner import Interrupt, run_turn
+    from .flows.runner import run_turn
     from .flows.sinks import JsonlSink, MemorySink, NullSink, Tee, event_json
     from .flows.store import Store
     from .nodes import events
@@ -96,8 +97,9 @@ __all__ = [
 _HOMES = {
     ".flows.callbacks": ("CallbackPolicy", "CallbackSink", "ToolDenied"),
     ".flows.flow": ("Flow", "STANDARD"),
+    ".flows.interrupt": ("Interrupt",),
     ".flows.models": ("create_model",),
-    ".flows.runner": ("Interrupt", "run_turn"),
+    ".flows.runner": ("run_turn",),
     ".flows.sinks": ("JsonlSink", "MemorySink", "NullSink", "Tee", "event_json"),
     ".flows.store": ("Store",),
     ".nodes.deps": ("Limits",),
