@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime
 
 from pydantic_ai.messages import ModelResponse
 
@@ -12,8 +10,7 @@ from ..graphs.overlay import Run, Spend
 from ..nodes.errors import UsageError
 from ..nodes.stream import Stream
 from ..nodes.usage import cost_of
-from .store import Store
-from .store.records import MessageBody, Record, TurnBody, VisitBody
+from .store import MessageBody, Record, Store, TurnBody, VisitBody
 
 
 def choose_turns(store: Store, turns: Sequence[str], session: str | None, last: int | None) -> list[str]:
@@ -26,13 +23,12 @@ def choose_turns(store: Store, turns: Sequence[str], session: str | None, last: 
         UnknownSession: an id fits no session, or several.
     """
     if turns:
-        known = [turn for one in store.sessions() for turn in store.turns(one.id)]
-        return [_find(turn, known) for turn in dict.fromkeys(turns)]
+        return [store.find_turn(turn) for turn in dict.fromkeys(turns)]
     if session is not None:
         found = store.turns(store.find_session(session))
         chosen = found if last is None else found[-last:]
     else:
-        chosen = _newest(store, last or 1)
+        chosen = store.latest_turns(last or 1)
     if not chosen:
         raise UsageError("there are no turns to draw yet; turngraph run begins one")
     return chosen
@@ -67,24 +63,3 @@ def run_of(turn: str, records: Sequence[Record]) -> Run:
 def _writer(following: Sequence[Record]) -> str:
     """The role of the node that wrote a row: of the visit that is told next."""
     return next((record.body.visit.role for record in following if isinstance(record.body, VisitBody)), "")
-
-
-def _find(turn: str, known: Sequence[str]) -> str:
-    if not re.fullmatch("[0-9a-f]{4,32}", turn):
-        raise UsageError(f"{turn!r} is no id of a turn: give its first 4 to 32 hex digits")
-    found = [one for one in known if one.startswith(turn)]
-    if len(found) != 1:
-        many = f"{len(found)} turns begin" if found else "no turn begins"
-        raise UsageError(f"{many} with {turn}; the JSON of a run holds its turn_id, and --last 5 draws the newest")
-    return found[0]
-
-
-def _newest(store: Store, count: int) -> list[str]:
-    """The turns that began last, the oldest of them first."""
-    found: list[tuple[datetime, str]] = []
-    for session in store.sessions():
-        if len(found) >= count and session.last_used_at < found[0][0]:
-            break
-        found += [(store.journal(turn)[0].at, turn) for turn in store.turns(session.id)[-count:]]
-        found = sorted(found)[-count:]
-    return [turn for _, turn in found]

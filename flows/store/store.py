@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic_ai.messages import ModelMessage, ModelRequest
 
-from ...nodes.errors import SessionBusy, StoreError, UnknownSession
+from ...nodes.errors import SessionBusy, StoreError, UnknownSession, UsageError
 from .codec import decode, encode, escape
 from .database import Database
 from .owner import is_alive, this_process
@@ -117,6 +117,27 @@ class Store:
         sql = "SELECT turn FROM log WHERE session = ? AND kind = 'turn' ORDER BY id"
         return [row[0] for row in self._database.rows(sql, session_id)]
 
+    def latest_turns(self, count: int) -> list[str]:
+        """The ids of the turns that began last, of any session, the oldest of them first."""
+        sql = "SELECT turn FROM log WHERE kind = 'turn' ORDER BY id DESC LIMIT ?"
+        return [row[0] for row in reversed(self._database.rows(sql, count))]
+
+    def find_turn(self, prefix: str) -> str:
+        """The one turn whose id begins with `prefix`, at least 4 characters of it.
+
+        Raises:
+            UsageError: no turn fits, or several do.
+        """
+        if not re.fullmatch("[0-9a-f]{4,32}", prefix):
+            raise UsageError(f"{prefix!r} is no id of a turn: give its first 4 to 32 hex digits")
+        found = self._database.rows(
+            "SELECT turn FROM log WHERE kind = 'turn' AND turn >= ? AND turn < ? LIMIT 2", prefix, prefix + "g"
+        )
+        if len(found) != 1:
+            many = "several turns begin" if found else "no turn begins"
+            raise UsageError(f"{many} with {prefix}; a run's JSON holds its turn_id, and --last 5 draws the newest")
+        return found[0][0]
+
     def journal(self, turn_id: str) -> list[Record]:
         """Every row of a turn in the order written, none for a turn that is not in the store."""
         return self._records("turn = ?", turn_id)
@@ -177,13 +198,17 @@ class Store:
         owner = last.body.owner
         alive = is_open_here(self._database, turn_id) if owner == this_process() else is_alive(owner)
         if alive is None:
-            alive = datetime.now(UTC) - self.journal(turn_id)[-1].at < FOREIGN_SILENCE
+            alive = datetime.now(UTC) - self._last_sign(turn_id) < FOREIGN_SILENCE
         if alive:
             session_id = last.body.head.session_id
             raise SessionBusy(
                 f"session {session_id} is in use by process {owner.pid} on {owner.host} since "
                 f"{last.at.astimezone():%Y-%m-%d %H:%M:%S}; wait for it, stop it, or use another session"
             )
+
+    def _last_sign(self, turn_id: str) -> datetime:
+        """When a turn wrote last."""
+        return self._records("turn = ?", turn_id, tail="ORDER BY id DESC LIMIT 1")[0].at
 
     def _last_turn(self, session_id: str) -> Record | None:
         found = self._records("session = ? AND kind = 'turn'", session_id, tail="ORDER BY id DESC LIMIT 1")

@@ -88,6 +88,7 @@ async def test_turns_are_chosen_by_id_by_session_or_as_the_last_ones(store: Stor
     assert choose_turns(store, [], first.session_id, 1) == [ids[2]]
     assert choose_turns(store, [], None, 2) == ids[1:]
     assert choose_turns(store, [], None, 20) == ids
+    assert choose_turns(store, [], None, None) == [ids[2]]
     with pytest.raises(UnknownSession):
         choose_turns(store, [], "ffff", None)
     with pytest.raises(UsageError, match="no turn begins with 0000"):
