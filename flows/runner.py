@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,10 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
 from ..nodes.deps import Limits, TurnDeps
-from ..nodes.errors import (
-    SinkError,
-    TurngraphError,
-    UsageError,
-)
+from ..nodes.errors import SinkError, TurngraphError
 from ..nodes.events import Event, Sink
 from ..nodes.model_port import ModelPort
 from ..nodes.outcome import TurnResult
-from ..nodes.request_log import logger
 from ..nodes.state import RequestContext, SessionState, TurnState
 from ..nodes.toolbox import Toolbox
 from ..tools.policy import Auto, Policy
@@ -29,6 +24,7 @@ from .drive import drive
 from .flow import STANDARD, Flow
 from .interrupt import Interrupt
 from .models import create_model
+from .opened import opened
 from .sinks import NullSink
 from .store import Store, TurnHead
 
@@ -72,10 +68,11 @@ async def run_turn(
         The result, also when the turn failed, was interrupted or ran out of a budget.
 
     Raises:
-        UsageError: before the turn began: a model, flow or session that cannot be, or a toolset that does not open.
+        UsageError: before the turn began: a model, flow or session that cannot be, or a model or toolset that
+            does not open.
         StoreError: before the turn began: the store cannot be used, or the session is busy elsewhere.
     """
-    limits = limits or Limits()
+    limits, policy = limits or Limits(), policy or Auto()
     clock = SystemClock()
     workdir = (workdir or Path.cwd()).resolve()
     model = create_model(model) if isinstance(model, str) else model
@@ -83,7 +80,8 @@ async def run_turn(
     _check(flow)
     async with AsyncExitStack() as stack:
         store = store or stack.enter_context(Store.in_memory())
-        toolset = await stack.enter_async_context(_opened(model, toolsets))
+        await stack.enter_async_context(opened("the model", model))
+        toolset = await stack.enter_async_context(opened("a toolset", CombinedToolset(list(toolsets))))
         session = session or store.create_session(str(workdir))
         turn_id = uuid.uuid4().hex
         request = RequestContext(turn_id[:8], limits.max_iterations, debug)
@@ -99,7 +97,7 @@ async def run_turn(
                     sources={role: played.source for role, played in flow.played.items()},
                     graph_hash=flow.graph_hash,
                     model=port.name,
-                    policy=type(policy or Auto()).__name__,
+                    policy=type(policy).__name__,
                     workdir=str(workdir),
                     instructions=instructions,
                 )
@@ -119,7 +117,7 @@ async def run_turn(
         deps = TurnDeps(
             model=port,
             toolbox=Toolbox(toolset, model, tool_deps),
-            policy=policy or Auto(),
+            policy=policy,
             sink=_TypedSink(sink or NullSink()),
             log=log,
             clock=clock,
@@ -136,25 +134,6 @@ def _check(flow: Flow) -> None:
         from ..graphs.rules import check
 
         check(flow)
-
-
-@asynccontextmanager
-async def _opened(model: Model, toolsets: Sequence[AbstractToolset[Any]]) -> AsyncGenerator[AbstractToolset[Any]]:
-    """The model and the toolsets, open. What fails when they are closed, after the turn, goes to the log."""
-    async with AsyncExitStack() as opening:
-        await opening.enter_async_context(model)
-        try:
-            toolset = await opening.enter_async_context(CombinedToolset(list(toolsets)))
-        except Exception as error:
-            raise UsageError(f"a toolset could not be opened ({type(error).__name__}: {error})") from error
-        opened = opening.pop_all()
-    try:
-        yield toolset
-    finally:
-        try:
-            await opened.aclose()
-        except Exception as error:
-            logger.warning("the model or a toolset could not be closed (%s: %s)", type(error).__name__, error)
 
 
 class _TypedSink:

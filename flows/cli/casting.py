@@ -15,6 +15,7 @@ from ...nodes.errors import UsageError
 from ...tools.toolset import workspace_toolset
 from ..flow import STANDARD, Flow
 from ..models import OFFLINE, create_model
+from ..opened import opened
 from ..prompt import system_prompt
 from ..settings import Resolved, Settings
 from .run import RunOptions
@@ -56,15 +57,8 @@ async def casting(options: RunOptions, resolved: Resolved) -> AsyncGenerator[Cas
     agent = find_agent(options.agent)
     flow = through_agent(flow, agent)
     model = _model_of(agent, options, resolved)
-    try:
-        await agent.__aenter__()
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise UsageError(f"the agent {options.agent} could not be opened ({said})") from error
-    try:
+    async with opened(f"the agent {options.agent}", agent):
         yield Cast(model, flow, [], "", _differences(flow), [])
-    finally:
-        await agent.__aexit__(None, None, None)
 
 
 def _flow(options: RunOptions, settings: Settings) -> Flow:
