@@ -12,6 +12,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..tools.gitdir import repository_of
+
 GUIDE = "AGENTS.md"
 GUIDE_LIMIT = 32 * 1024
 """Bytes of one guide that are shown."""
@@ -62,7 +64,7 @@ def system_prompt(workdir: Path) -> SystemPrompt:
     only the one in `workdir`.
     """
     workdir = workdir.resolve()
-    root = _git_root(workdir)
+    root = repository_of(workdir)
     top = root or workdir
     sections = [_TASK, _workspace(workdir, root)]
     guides: list[Path] = []
@@ -80,10 +82,6 @@ def system_prompt(workdir: Path) -> SystemPrompt:
             guides.append(path)
             sections += [_GUIDES] * (len(guides) == 1) + [f"## {path}\n\n{text}"]
     return SystemPrompt("\n\n".join(sections) + "\n", tuple(guides), tuple(notices))
-
-
-def _git_root(workdir: Path) -> Path | None:
-    return next((folder for folder in (workdir, *workdir.parents) if (folder / ".git").exists()), None)
 
 
 def _upward(workdir: Path, top: Path) -> list[Path]:

@@ -1,8 +1,13 @@
-"""What belongs to git, and is read through git and never written."""
+"""Where a git repository is, and what in it is git's own: read through git and never written."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+
+def repository_of(directory: Path) -> Path | None:
+    """The root of the git repository that a directory lies in."""
+    return next((folder for folder in (directory, *directory.parents) if (folder / ".git").exists()), None)
 
 
 def belongs_to_git(path: Path, root: Path) -> bool:

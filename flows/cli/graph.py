@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...graphs.extract import FlowGraph
     from ..target import Target
 
-app = typer.Typer(help="Draw, check and compare the graph of a turn.", rich_markup_mode=None, add_completion=False)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 Format = Literal["mermaid", "mermaid-state", "dot", "svg", "png", "json", "text", "html"]
 _TargetArgument = Annotated[

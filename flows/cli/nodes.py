@@ -10,9 +10,7 @@ import typer
 
 from .terminal import visible
 
-app = typer.Typer(
-    help="Look at the roles of a turn and who can play them.", rich_markup_mode=None, add_completion=False
-)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _Output = Annotated[Literal["text", "json"], typer.Option(help="For a person, or one JSON document.")]
 

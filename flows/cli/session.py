@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...nodes.events import Sink
     from ..store import SessionSummary, Store
 
-app = typer.Typer(help="Look at earlier conversations.", rich_markup_mode=None, add_completion=False)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.callback()

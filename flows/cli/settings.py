@@ -16,7 +16,7 @@ from .terminal import visible
 if TYPE_CHECKING:
     from ..settings import Layer, Resolved, Setting
 
-app = typer.Typer(help="Look at the settings in force.", rich_markup_mode=None, add_completion=False)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 EPILOG = """\b
 Examples:

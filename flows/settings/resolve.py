@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...nodes.errors import UsageError
+from ...tools.gitdir import repository_of
 from .layers import Layer, Origin, environment_layer, flag_layer, project_layer, user_layer
 from .values import FILE, PREFIX, TIGHTENED, Settings, config_path, is_looser
 
@@ -103,8 +104,7 @@ def _project_files(workdir: Path | None, users: Path) -> Sequence[Path]:
     if workdir is None:
         return []
     workdir = workdir.resolve()
-    root = next((folder for folder in (workdir, *workdir.parents) if (folder / ".git").exists()), workdir)
-    paths = dict.fromkeys(folder / FILE for folder in (workdir, root))
+    paths = dict.fromkeys(folder / FILE for folder in (workdir, repository_of(workdir) or workdir))
     return [path for path in paths if path.resolve() != users.resolve()]
 
 
