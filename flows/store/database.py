@@ -82,11 +82,13 @@ class Database:
 
         With `DEFERRED` others may write, but what is read inside is of one moment.
         """
-        with self._lock, self._explained():
-            self._connection.execute(f"BEGIN {kind}")
+        with self._lock:
+            with self._explained():
+                self._connection.execute(f"BEGIN {kind}")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                with self._explained():
+                    self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # some errors have rolled back already; the first one is the news
                     self._connection.execute("ROLLBACK")

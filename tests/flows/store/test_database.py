@@ -290,3 +290,17 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(store_path: Path, mon
         Store.open(store_path)
     with closing(sqlite3.connect(store_path)) as connection:
         assert connection.execute("SELECT count(*) FROM log").fetchone() == (6,)
+
+
+def test_an_error_of_others_inside_a_transaction_stays_what_it_is_and_rolls_back(store_path: Path) -> None:
+    opened = database.Database(store_path)
+
+    def fail() -> None:
+        with opened.transaction():
+            opened.insert("INSERT INTO log VALUES (1, 's', NULL, 0, 'session', '', '{}')", [()])
+            raise ValueError("not the store's")
+
+    with pytest.raises(ValueError, match="not the store's"):
+        fail()
+    assert opened.rows("SELECT * FROM log") == []
+    opened.close()
