@@ -22,7 +22,9 @@ from .flow import Flow
 from .interrupt import Interrupt
 
 
-async def drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interrupt, skipped: int) -> TurnResult:
+async def drive(
+    flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interrupt, notices: Sequence[str] = ()
+) -> TurnResult:
     """Walk the graph. A node that raises or is cancelled has no edge, so the end it comes to is made here."""
     try:
         with interrupt.scope(deps.limits.timeout) as scope:
@@ -36,8 +38,8 @@ async def drive(flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interru
                     prompt=state.prompt,
                 )
             )
-            if skipped:
-                await deps.sink.emit(Notice("warning", f"{skipped} damaged messages of the session left out"))
+            for notice in notices:
+                await deps.sink.emit(Notice("warning", notice))
             result = await _walk(flow, state, deps)
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
         await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")

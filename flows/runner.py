@@ -125,7 +125,21 @@ async def run_turn(
             lineup=flow.lineup,
             tool_deps=tool_deps,
         )
-        return await drive(flow, state, deps, interrupt or Interrupt(), history.skipped)
+        notices = _said_of_history(store, turn_id, session, history.skipped)
+        return await drive(flow, state, deps, interrupt or Interrupt(), notices)
+
+
+def _said_of_history(store: Store, turn_id: str, session: str, skipped: int) -> list[str]:
+    """What a person should know of the history that the turn goes on with."""
+    notices: list[str] = []
+    if skipped:
+        notices.append(f"{skipped} damaged messages of the session left out")
+    if store.cut_off_before(turn_id) is not None:
+        notices.append(
+            "the turn before this one was cut off: the model does not see what it left unfinished, and the effects of "
+            f"calls that were running may have happened; `turngraph session show {session}` shows it"
+        )
+    return notices
 
 
 def _check(flow: Flow) -> None:

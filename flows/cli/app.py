@@ -65,6 +65,6 @@ def invoke(args: Sequence[str]) -> int:
     try:
         code = app(list(args), prog_name="turngraph", standalone_mode=False)
         sys.stdout.flush()
-    except Exception as error:
+    except BaseException as error:  # a node or a class of the user's may raise anything
         return report(error, args)
     return code or 0

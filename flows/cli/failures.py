@@ -21,7 +21,7 @@ class Misuse(typer.TyperException):
     exit_code = 2
 
 
-def report(error: Exception, args: Sequence[str]) -> int:
+def report(error: BaseException, args: Sequence[str]) -> int:
     """Say what went wrong on stderr (and as JSON on stdout, if a run asked for JSON); the exit code."""
     from ...tools.secret import Secrets
 
@@ -50,7 +50,7 @@ def wanted_output(args: Sequence[str]) -> str | None:
     return form if form in ("json", "jsonl") else None
 
 
-def _meaning(error: Exception) -> tuple[str, int, str]:
+def _meaning(error: BaseException) -> tuple[str, int, str]:
     if isinstance(error, Misuse):
         return "usage_error", 2, _sentence(error.message)
     if isinstance(error, typer.TyperException):

@@ -26,7 +26,8 @@ _Swap = Annotated[
     list[str] | None, typer.Option(metavar="ROLE=CLASS", help="With another class in a role, as in turngraph run.")
 ]
 _Format = Annotated[
-    Format | None, typer.Option("--format", "-f", help="What to write; by default as --out is named, or mermaid.")
+    Format | None,
+    typer.Option("--format", "-f", help="What to write; by default as --out is named, or what the command says."),
 ]
 _Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to a file, not to stdout.")]
 _Overlay = Annotated[

@@ -17,8 +17,9 @@ from ...nodes.errors import UsageError
 from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
 from ...nodes.outcome import Outcome, TurnResult
 from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
+from ..interrupt import Interrupt
 from ..models import OFFLINE
-from ..runner import Interrupt, run_turn
+from ..runner import run_turn
 from ..settings import Resolved, Settings, resolve_settings
 from ..sinks import JsonlSink, Tee
 from ..store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
 
 FILE = "turngraph.toml"
 PREFIX = "TURNGRAPH_"
@@ -52,6 +52,12 @@ class NamedFlow(BaseModel):
     swap: list[str]
 
 
+def _not_the_standard(flows: dict[str, NamedFlow]) -> dict[str, NamedFlow]:
+    if "standard" in flows:
+        raise ValueError("standard is the flow without swaps; give yours another name, and set flow to it")
+    return flows
+
+
 class Settings(BaseModel):
     """The settings of one process.
 
@@ -72,7 +78,9 @@ class Settings(BaseModel):
     max_cost: _Dollars | None = None
     timeout: _Seconds | None = None
     flow: Annotated[str, Field(min_length=1)] = "standard"
-    flows: dict[str, NamedFlow] = Field(default_factory=dict[str, NamedFlow])
+    flows: Annotated[dict[str, NamedFlow], AfterValidator(_not_the_standard)] = Field(
+        default_factory=dict[str, NamedFlow]
+    )
     store: Annotated[Path, BeforeValidator(_as_path)] = Field(default_factory=default_store)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ...nodes.errors import StoreError
 from .schema import APPLICATION_ID, MIGRATIONS
 
-BUSY_TIMEOUT_MS = 2_000
+BUSY_TIMEOUT_MS = 10_000
 
 
 class Database:
@@ -161,8 +161,8 @@ def _create_private(path: Path) -> None:
 
 
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is busy: another process kept it for more than 2 seconds; run the command again",
-    sqlite3.SQLITE_LOCKED: "is busy: another process kept it for more than 2 seconds; run the command again",
+    sqlite3.SQLITE_BUSY: "is busy: another process kept it for more than 10 seconds; run the command again",
+    sqlite3.SQLITE_LOCKED: "is busy: another process kept it for more than 10 seconds; run the command again",
     sqlite3.SQLITE_FULL: "cannot grow, the disk is full; free some space and run the command again",
     sqlite3.SQLITE_READONLY: "is read-only; make the file and its directory writable, or name another file",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that it is a readable file in a writable directory",

@@ -190,6 +190,16 @@ class Store:
             raise StoreError(f"turn {head.turn_id} was not written to the store; run the command again")
         return TurnWriter(self._database, head.session_id, head.turn_id, row)
 
+    def cut_off_before(self, turn_id: str) -> str | None:
+        """The session's turn before this one, if it never came to its end: its process was killed, or it failed."""
+        row = self._database.row(
+            "SELECT turn FROM log WHERE kind = 'turn' AND session = (SELECT session FROM log WHERE turn = ? LIMIT 1) "
+            "AND turn != ? ORDER BY id DESC LIMIT 1",
+            turn_id,
+            turn_id,
+        )
+        return row[0] if row is not None and not self._has_row(row[0], "end") else None
+
     def _refuse_if_running(self, last: Record) -> None:
         """Raise `SessionBusy` if the session's last turn still runs."""
         turn_id = last.turn or ""

@@ -18,6 +18,9 @@ from ..reply import text_of
 from .asking import ask, fault_of, show
 from .setting import with_settings
 
+MOST_ATTEMPTS = 16
+"""Each is a whole request at once: a slip of the finger must not become a bill."""
+
 
 @dataclass
 class BestOf(nodes.Stream):
@@ -80,8 +83,10 @@ def best_of(attempts: int = BestOf.attempts) -> type[BestOf]:
     """A `BestOf` of this many requests.
 
     Raises:
-        ValueError: fewer than two.
+        ValueError: fewer than two, or more than `MOST_ATTEMPTS`.
     """
     if attempts < 2:
         raise ValueError(f"the best of {attempts} needs no choosing; it takes at least 2")
+    if attempts > MOST_ATTEMPTS:
+        raise ValueError(f"{attempts} requests for one reply are too many; ask for at most {MOST_ATTEMPTS}")
     return with_settings(BestOf, attempts, attempts=attempts)

@@ -22,6 +22,7 @@ from turngraph.nodes.events import (
     ApprovalAsked,
     NodeEntered,
     NodeLeft,
+    Notice,
     TextDelta,
     ToolCalled,
     ToolFinished,
@@ -37,6 +38,7 @@ from turngraph.tools.policy import AskFirst, CallRequest, Decision, Refuse
 
 from ..nodes.acting import Actor, Delta, call, reading, writing
 from .settled import assert_settled, assert_whole
+from .stored import head
 
 pytestmark = pytest.mark.anyio
 
@@ -321,3 +323,17 @@ async def test_many_turns_share_a_store_and_toolsets(tmp_path: Path) -> None:
                 group.start_soon(turn)
         assert [result.outcome for result in results] == [Outcome.COMPLETED] * 4
         assert len({result.session_id for result in results}) == 4
+
+
+async def test_a_turn_after_one_that_was_cut_off_says_so(store: Store) -> None:
+    session = store.create_session("x")
+    sink = MemorySink()
+    await run_turn("first", model=Actor(["Done."]), store=store, session=session, sink=sink)
+    with store.begin_turn(head(session, "killed")):
+        pass  # closed without an end
+    for _ in range(2):
+        await run_turn("on", model=Actor(["Done."]), store=store, session=session, sink=sink)
+    warnings = [event.text for event in sink.events if isinstance(event, Notice) and event.level == "warning"]
+    assert len(warnings) == 1
+    assert "cut off" in warnings[0]
+    assert session in warnings[0]
