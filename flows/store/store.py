@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pydantic_ai.messages import ModelMessage, ModelRequest
+from pydantic_core import from_json
 
 from ...nodes.errors import SessionBusy, StoreError, UnknownSession, UsageError
 from .codec import decode, encode, escape
@@ -22,7 +23,6 @@ from .records import (
     MessageBody,
     Record,
     ResultBody,
-    SealBody,
     SessionBody,
     SessionSummary,
     TurnBody,
@@ -36,7 +36,6 @@ FOREIGN_SILENCE = timedelta(hours=1)
 
 _UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 _INSERT = "INSERT INTO log (session, turn, iteration, kind, at, body) VALUES (?, ?, 0, ?, ?, ?)"
-_BODIES = "SELECT id, kind, at, CAST(body AS BLOB) FROM log WHERE session = ?"
 _SELECT = "SELECT id, session, turn, iteration, kind, at, CAST(body AS BLOB) FROM log"
 
 
@@ -151,14 +150,18 @@ class Store:
             UnknownSession: there is no such session.
         """
         self._require(session_id)
-        kept = self._database.rows(f"{_BODIES} AND kind IN ('message', 'result')", session_id)
-        bodies = {row: _decoded(kind, body) for row, kind, _, body in kept}
+        kept = self._database.rows(
+            "SELECT id, kind, CAST(body AS BLOB) FROM log WHERE session = ? AND kind IN ('message', 'result')",
+            session_id,
+        )
+        seals = self._database.rows(
+            "SELECT at, CAST(body AS BLOB) FROM log WHERE session = ? AND kind = 'seal' ORDER BY id", session_id
+        )
+        bodies = {row: _decoded(kind, body) for row, kind, body in kept}
         messages: list[ModelMessage] = []
         skipped = 0
-        for _, kind, at, body in self._database.rows(f"{_BODIES} AND kind = 'seal' ORDER BY id", session_id):
-            seal = _decoded(kind, body)
-            items = seal.messages if isinstance(seal, SealBody) else ((),)
-            unit = [_message(item, bodies, at) for item in items]
+        for at, seal in seals:
+            unit = [_message(item, bodies, at) for item in _sealed(seal)]
             whole = [message for message in unit if message is not None]
             if len(whole) == len(unit):
                 messages += whole
@@ -277,7 +280,15 @@ def _decoded(kind: str, body: bytes) -> Body | None:
         return None
 
 
-def _message(item: int | tuple[int, ...], bodies: Mapping[int, Body | None], at: str) -> ModelMessage | None:
+def _sealed(body: bytes) -> Sequence[int | Sequence[int]]:
+    """What a seal names; one item that names nothing, where that cannot be read."""
+    try:
+        return from_json(body)["messages"]
+    except (ValueError, KeyError, TypeError):
+        return [()]
+
+
+def _message(item: int | Sequence[int], bodies: Mapping[int, Body | None], at: str) -> ModelMessage | None:
     """The message that an item of a seal names, or `None` when a row of it cannot be read."""
     if isinstance(item, int):
         body = bodies.get(item)

@@ -9,7 +9,6 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelRequestPart,
-    ModelResponsePart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -35,9 +34,10 @@ def prune(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], Pruned]
     The newest 40,000 tokens of tool output are kept. Nothing changes unless at least 20,000 tokens are saved and
     the history holds two turns of the user. A token is taken as four characters.
     """
-    if sum(map(_has_prompt, messages)) < LEAST_USER_TURNS:
+    requests = [message for message in messages if isinstance(message, ModelRequest)]
+    if sum(_tokens(part) for request in requests for part in request.parts) <= PROTECTED_TOKENS:
         return list(messages), Pruned()
-    if sum(_tokens(part) for message in messages for part in message.parts) <= PROTECTED_TOKENS:
+    if sum(map(_has_prompt, requests)) < LEAST_USER_TURNS:
         return list(messages), Pruned()
     kept = 0
     saved = Pruned()
@@ -62,11 +62,11 @@ def prune(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], Pruned]
     return pruned[::-1], saved
 
 
-def _has_prompt(message: ModelMessage) -> bool:
+def _has_prompt(message: ModelRequest) -> bool:
     return any(isinstance(part, UserPromptPart) for part in message.parts)
 
 
-def _tokens(part: ModelRequestPart | ModelResponsePart) -> int:
+def _tokens(part: ModelRequestPart) -> int:
     if not isinstance(part, ToolReturnPart) or _is_cleared(part):
         return 0
     content: object = part.content

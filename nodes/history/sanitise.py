@@ -121,9 +121,12 @@ def _say(mended: list[ModelMessage], request: ModelRequest, others: Sequence[Mod
 
 
 def _is_empty(message: ModelMessage) -> bool:
-    if not isinstance(message, ModelResponse):
+    if isinstance(message, ModelRequest):
         return not message.parts
-    return all(
-        (isinstance(part, TextPart) and not part.content.strip()) or isinstance(part, ThinkingPart)
-        for part in message.parts
-    )
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            if part.content.strip():
+                return False
+        elif not isinstance(part, ThinkingPart):
+            return False
+    return True
