@@ -95,7 +95,8 @@ async def _count(directory: Path, options: list[str], wanted: str | None, includ
     """Search every file once, and list the files at the same time to tell how many .gitignore hides."""
     ignore = ["--no-ignore"] if include_ignored else []
     counting = [*_COUNT, *options, *ignore, *_narrowing(wanted), *ripgrep.NOT_GIT, "."]
-    listing = [ripgrep.every(wanted)] if wanted or not include_ignored else []
+    # One thread: the search has the others, and a listing spends more on sharing its work than on doing it.
+    listing = [[*ripgrep.every(wanted), "--threads=1"]] if wanted or not include_ignored else []
     seeing = [ripgrep.VISIBLE_FILES] if wanted and not include_ignored else []
     search, *listed = await ripgrep.run_at_once(counting, *listing, *seeing, directory=directory)
     suspect = any(process.returncode == 2 for process in (search, *listed))
