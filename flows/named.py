@@ -26,8 +26,6 @@ def choose_flow(
     Raises:
         UsageError: there is no flow of that name, or as `apply_swaps`.
     """
-    if STANDARD.name in named:
-        raise UsageError(f"the settings name a flow {STANDARD.name!r}, which is built in; give it another name")
     if name == STANDARD.name:
         flow = STANDARD
     elif name in named:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from . import environment, model, servers, settings, store, versions
+from . import environment, flow, model, servers, settings, store, versions
 from .report import Line, Report, Section, problem
 
 
@@ -16,13 +16,14 @@ def examine(environ: Mapping[str, str], workdir: Path, *, local: bool = False) -
     sections: list[tuple[str, Callable[[], Iterable[Line]]]] = [
         ("Versions", versions.lines),
         ("Settings", partial(settings.lines, environ, workdir)),
+        ("Flow", partial(flow.lines, found)),
         ("Model", partial(model.lines, found, workdir)),
         ("Providers", partial(model.providers, environ)),
         ("Store", partial(store.lines, found)),
         ("Terminal", partial(environment.lines, environ)),
     ]
     if local:
-        sections.insert(4, ("Local servers", servers.lines))
+        sections.insert(5, ("Local servers", servers.lines))
     return Report(tuple(Section(title, _looked(look)) for title, look in sections))
 
 

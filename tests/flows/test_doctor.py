@@ -246,3 +246,21 @@ def test_nobody_and_somebody_silent_are_told_apart_in_bounded_time(monkeypatch: 
         taken, nobody = servers.lines(ports)
     assert (taken.status, nobody.status) == ("problem", "missing")
     assert nobody.mend == "vllm serve MODEL"
+
+
+def test_a_flow_that_cannot_run_blocks_and_another_is_only_told(environ: dict[str, str], tmp_path: Path):
+    settings = tmp_path / "mine.toml"
+    settings.write_text('flow = "nope"\n')
+    report = examine(environ, tmp_path / "work")
+    assert not report.can_run
+    assert "there is no flow 'nope'" in blocking(report)[0]
+    settings.write_text('[flows.bad]\nswap = ["stream=cascade"]\n[flows.good]\nswap = ["execute=serial"]\n')
+    report = examine(environ, tmp_path / "work")
+    assert report.can_run
+    assert [line.status for line in lines(report, "Flow")] == ["ok", "problem", "ok"]
+
+
+def test_the_standard_flow_cannot_be_named_again(environ: dict[str, str], tmp_path: Path):
+    (tmp_path / "mine.toml").write_text('[flows.standard]\nswap = ["execute=dry-run"]\n')
+    report = examine(environ, tmp_path / "work")
+    assert any("standard is the flow without swaps" in text for text in blocking(report))

@@ -152,5 +152,3 @@ def test_a_named_flow_is_its_swaps_and_those_typed_win() -> None:
     assert choose_flow("standard", named) is STANDARD
     with pytest.raises(UsageError, match="no flow 'bold'; there are standard, careful, and settings name more"):
         choose_flow("bold", named)
-    with pytest.raises(UsageError, match="'standard', which is built in"):
-        choose_flow("standard", {"standard": []})
