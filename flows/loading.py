@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
@@ -94,9 +95,10 @@ def _raised(name: str, error: BaseException) -> UsageError:
 
 @contextmanager
 def _without_working_directory() -> Generator[None]:
-    """Hide the directory that `python -m` puts before everything else."""
-    first = sys.path[:1]
-    if sys.flags.safe_path or first not in ([""], [str(Path.cwd())]):
+    """Hide the directory that `python -m` puts before everything else, unless the user's PYTHONPATH names it."""
+    first, here = sys.path[:1], str(Path.cwd())
+    named = here in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if sys.flags.safe_path or named or first not in ([""], [here]):
         yield
         return
     sys.path.pop(0)

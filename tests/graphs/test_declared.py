@@ -151,5 +151,5 @@ def test_a_routing_target_that_is_nowhere_is_refused_before_anything_runs() -> N
     swapped = Flow(
         name="mine", start=STANDARD.start, parts=STANDARD.parts, swapped={"process_node": ToCritic, "stream": Lost}
     )
-    with pytest.raises(UsageError, match=r"breaks 2 rule\(s\): unreadable_edges: .*Nowhere.*; unknown_role: .*critic"):
+    with pytest.raises(UsageError, match=r"breaks 2 rules: unreadable_edges: .*Nowhere.*; unknown_role: .*critic"):
         check(swapped)
