@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import cast
 
 import typer
 
@@ -51,6 +52,8 @@ def wanted_output(args: Sequence[str]) -> str | None:
 
 
 def _meaning(error: BaseException) -> tuple[str, int, str]:
+    if isinstance(error, BaseExceptionGroup):
+        return _meaning(cast(BaseExceptionGroup[BaseException], error).exceptions[0])
     if isinstance(error, Misuse):
         return "usage_error", 2, _sentence(error.message)
     if isinstance(error, typer.TyperException):

@@ -195,3 +195,17 @@ def test_a_turn_goes_through_an_agent_of_the_users(bench: Workbench, server: Scr
     }.items():
         done = bench.run("run", "hi", "--agent", place_of)
         assert (done.code, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_node_that_leaves_the_program_is_an_internal_error(bench: Workbench, server: ScriptedServer) -> None:
+    """Whatever a node raises, the exit code is not its own, the document is whole, and no traceback shows."""
+    body = """
+    role = "stream"
+    async def run(self, ctx: Ctx) -> Annotated[nodes.ProcessNode, Edge("reply")]:
+        raise SystemExit(0)
+"""
+    (bench.root / "leaving.py").write_text(HEAD + body)
+    done = bench.turn("hi", server, "--swap", "stream=./leaving.py:Mine")
+    assert (done.code, done.document["outcome"]) == (1, "internal_error")
+    assert "SystemExit" in done.document["error"]["message"]
+    assert "Traceback" not in done.stderr
