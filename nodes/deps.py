@@ -8,13 +8,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 
 from ..tools.policy import Policy
 from .errors import UsageError
 from .events import Sink
 from .outcome import TurnResult
-from .slots import Slot
+from .slots import CallStatus, Slot
 
 if TYPE_CHECKING:
     from .model_port import ModelPort
@@ -58,8 +58,16 @@ class TurnLog(Protocol):
         """Write what was mended in the loaded history."""
         ...
 
-    def visit(self, visit: Visit) -> None:
-        """Write a node's visit; safe with the next row that is."""
+    def prune(self, whole: int) -> int:
+        """Write that from here on only the last `whole` replies of the history keep the results of their calls."""
+        ...
+
+    def compact(self, summary: int, kept: int) -> int:
+        """Write that from here on the history is a summary, the message of that row, and its last `kept` replies."""
+        ...
+
+    def visit(self, visit: Visit, changed: Mapping[str, Any]) -> None:
+        """Write a node's visit and what it changed in the state, as plain JSON; safe with the next row that is."""
         ...
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
@@ -69,6 +77,39 @@ class TurnLog(Protocol):
     def end(self, result: TurnResult) -> int:
         """Write how the turn ended; durable against power loss when it returns."""
         ...
+
+
+@dataclass(frozen=True)
+class KnownCall:
+    """How a call of an earlier run of this node ended. `part` is `None` where it was under way and nobody knows."""
+
+    status: CallStatus
+    part: ToolReturnPart | None
+    row: int | None
+    duration_ms: int = 0
+    edited: tuple[str, ...] = ()
+
+
+class Past(Protocol):
+    """What the journal already knows of the node that runs: of a turn that is resumed, or replayed."""
+
+    def reply(self, iteration: int) -> tuple[ModelResponse, int] | None:
+        """The next reply that was received there, and its row; `None` where the model must be asked."""
+        ...
+
+    def call(self, iteration: int, slot: Slot) -> KnownCall | None:
+        """How a call ended there; `None` where it never began, or only read and can begin again."""
+        ...
+
+
+class NothingKnown:
+    """The past of a turn that runs for the first time."""
+
+    def reply(self, iteration: int) -> None:
+        return None
+
+    def call(self, iteration: int, slot: Slot) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -115,4 +156,5 @@ class TurnDeps:
     clock: Clock
     limits: Limits
     lineup: Mapping[str, type[TurnNode]]
+    past: Past = field(default_factory=NothingKnown)
     tool_deps: Any = field(default=None, repr=False)
