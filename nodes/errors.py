@@ -4,6 +4,7 @@ TurngraphError
 ├── UsageError           usage_error       the user asked for something that cannot be
 │   └── UnknownSession
 ├── ProviderError        provider_failure  the model's server failed or answered nonsense
+│   └── ContextOverflow                    the request is larger than the model can read
 ├── TurnAborted          aborted           the user chose 'abort' at a question
 ├── SinkError            internal_error    events could not be delivered
 ├── StoreError           internal_error    the store cannot be read or written
@@ -40,6 +41,10 @@ class ProviderError(TurngraphError):
     """The model's server refused, failed, or sent what could not be decoded."""
 
     outcome = Outcome.PROVIDER_FAILURE
+
+
+class ContextOverflow(ProviderError):
+    """The request is larger than the model's context window."""
 
 
 class TurnAborted(TurngraphError):
