@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from pydantic_ai.messages import (
@@ -15,12 +16,17 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_json, to_jsonable_python
 
-from .deps import TurnDeps
+from ..tools.secret import environment_secrets
+from .deps import KnownCall, TurnDeps
 from .events import ToolFinished
 from .reply import encodable
 from .slots import CallStatus, Slot
 from .state import TurnState
 
+UNKNOWN_OUTCOME = (
+    "Interrupted while it was running: its outcome is unknown and its effects may have happened, in whole or in part. "
+    "Check before doing it again."
+)
 LONGEST_SHOWN_RESULT = 50_000
 DEEPEST_RESULT = 100
 LONGEST_INTEGER = 4_000
@@ -30,14 +36,37 @@ LONGEST_INTEGER = 4_000
 async def settle(
     state: TurnState, deps: TurnDeps, slot: Slot, status: CallStatus, result: ToolReturnPart | Any
 ) -> None:
-    """Fill a slot, once and for all, write the result to the store, and show it."""
+    """Fill a slot, once and for all, write the result to the store, and show it; secrets are taken out before."""
+    secrets = environment_secrets()
     if isinstance(result, ToolReturnPart):
-        slot.fill_with(status, cast(ToolReturnPart, result))
+        part = cast(ToolReturnPart, result)
+        slot.fill_with(status, replace(part, content=secrets.redact_data(part.content)))
     else:
-        slot.fill(status, result)
+        slot.fill(status, secrets.redact_data(result))
     state.edited_files += [path for path in slot.edited if path not in state.edited_files]
+    finished = _finished(slot, status)
+    try:
+        slot.row = deps.log.result(state.iteration, slot)
+    finally:  # what cannot be written is shown all the same
+        await deps.sink.emit(finished)
+
+
+async def recall(state: TurnState, deps: TurnDeps, slot: Slot, known: KnownCall) -> None:
+    """Fill a slot with what an earlier run of the node came to; where nobody knows, that is the result."""
+    slot.duration_ms, slot.edited = known.duration_ms, list(known.edited)
+    if known.part is None:
+        await settle(state, deps, slot, CallStatus.UNKNOWN, UNKNOWN_OUTCOME)
+        return
+    slot.fill_with(known.status, known.part)
+    slot.row = known.row
+    state.refused = state.refused or known.status is CallStatus.REFUSED
+    state.edited_files += [path for path in slot.edited if path not in state.edited_files]
+    await deps.sink.emit(_finished(slot, known.status))
+
+
+def _finished(slot: Slot, status: CallStatus) -> ToolFinished:
     shown, size = shown_result(slot)
-    finished = ToolFinished(
+    return ToolFinished(
         call_id=slot.call.tool_call_id,
         name=slot.call.tool_name,
         status=status,
@@ -47,10 +76,6 @@ async def settle(
         duration_ms=slot.duration_ms,
         edited=tuple(slot.edited),
     )
-    try:
-        slot.row = deps.log.result(state.iteration, slot)
-    finally:  # what cannot be written is shown all the same
-        await deps.sink.emit(finished)
 
 
 def unwrap(result: Any) -> tuple[Any, list[str]]:

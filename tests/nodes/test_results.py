@@ -211,3 +211,25 @@ def test_a_deep_result_is_kept_whole(depth: int, shape: Callable[[Any], Any]) ->
     assert part is not None
     assert "core" in part.model_response_str()
     assert PART.validate_json(PART.dump_json(part)) == part
+
+
+KEY = "sk-TEST-123456"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        f"X_KEY={KEY}\n",
+        {"env": [{KEY: f"a {KEY}"}]},
+        BinaryContent(f"X_KEY={KEY}".encode(), media_type="text/plain"),
+        ToolReturnPart("t", f"ToolFailed: no file {KEY}", "id", outcome="failed"),
+    ],
+)
+def test_the_value_of_a_secret_variable_is_neither_kept_nor_shown(result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X_KEY", KEY)
+    scene = Scene()
+    (slot,) = scene.register(ToolCallPart("t", {}, "id"))
+    settled(scene, slot, result)
+    seen = repr((slot.result, scene.memory.events, scene.ledger.rows))
+    assert KEY not in seen
+    assert "[redacted X_KEY]" in seen
