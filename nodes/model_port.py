@@ -6,17 +6,17 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
-from typing import cast
 
 from pydantic_ai.exceptions import ModelHTTPError, UserError
-from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from ..tools.secret import Secrets
-from .errors import ProviderError, TurngraphError, UsageError
+from .errors import ContextOverflow, ProviderError, TurngraphError, UsageError
 from .history.sanitise import sanitise
+from .overflow import body_message, is_overflow
 
 _LONGEST_PROVIDER_MESSAGE = 500
 
@@ -29,7 +29,14 @@ class ModelPort:
     model is called itself, not by pydantic-ai's `direct` functions, which read the whole history at each request.
     """
 
-    def __init__(self, model: Model, *, instructions: str = "", max_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        instructions: str = "",
+        max_tokens: int | None = None,
+        context_window: int | None = None,
+    ) -> None:
         self.model = model
         self.name = f"{model.system}:{model.model_name}" if model.system else model.model_name
         self._instructions = [InstructionPart(content=instructions)] if instructions else []
@@ -39,6 +46,15 @@ class ModelPort:
         self.max_tokens = max_tokens
         self.instructions = instructions
         self._beside: dict[int, ModelPort] = {}
+        self._context_window = context_window
+
+    @property
+    def context_window(self) -> int | None:
+        """How many tokens the model can read and write in one request; `None` where nobody knows.
+
+        It is what the port was made with, else what pydantic-ai knows of the model.
+        """
+        return self.model.context_window if self._context_window is None else self._context_window
 
     def beside(self, model: Model) -> ModelPort:
         """The port to another model, with the same instructions and cap: one for each model, for as long as this."""
@@ -61,6 +77,27 @@ class ModelPort:
         if guidance is not None:
             wire = with_guidance(wire, guidance)
         return self.model.request_stream(wire, self._settings, parameters)
+
+    async def complete(self, messages: Sequence[ModelMessage], instructions: str) -> ModelResponse:
+        """The whole reply to messages that are no part of the turn: with instructions of their own and without tools.
+
+        Raises:
+            ContextOverflow: the messages are larger than the model's context window.
+            ProviderError: as `provider_errors`.
+            UsageError: as `provider_errors`.
+        """
+        parts = [InstructionPart(content=instructions)]
+        parameters = ModelRequestParameters(instruction_parts=parts, allow_text_output=True)
+        with provider_errors(self.name):
+            wire = self.model.prepare_messages(list(messages), parameters)
+            async with self.model.request_stream(wire, self._settings, parameters) as response:
+                async for _ in response:
+                    pass
+                return response.get()
+
+    def forget(self) -> None:
+        """Prepare the whole history again at the next request, since it was rewritten."""
+        self._prepared, self._seen = [], 0
 
     def _wire(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
         if len(messages) > self._seen:
@@ -93,6 +130,7 @@ def provider_errors(model: str) -> Generator[None]:
     """Turn whatever a provider's client raises into our errors; ours pass as they are.
 
     Raises:
+        ContextOverflow: the server refused the request as larger than the model's context window.
         ProviderError: the server refused, failed, or sent what could not be decoded.
         UsageError: pydantic-ai says that the request itself is wrong, such as a setting the model does not have.
     """
@@ -103,24 +141,17 @@ def provider_errors(model: str) -> Generator[None]:
     except UserError as error:
         raise UsageError(f"{model}: {_clip(error.message)}") from error
     except Exception as error:
-        raise ProviderError(f"the request to {model} failed: {_sentence(error)}") from error
+        kind = ContextOverflow if is_overflow(error) else ProviderError
+        raise kind(f"the request to {model} failed: {_sentence(error)}") from error
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, ModelHTTPError):
-        return _clip(f"HTTP {error.status_code}: {_body_message(error.body)}")
+        return _clip(f"HTTP {error.status_code}: {body_message(error.body)}")
     text = str(error) or type(error).__name__
     if error.__cause__ is not None and str(error.__cause__) not in text:
         text = f"{text} ({error.__cause__})"
     return _clip(text)
-
-
-def _body_message(body: object) -> str:
-    """The sentence in an error body; servers wrap it as `{"error": {"message": ...}}`, or not."""
-    while isinstance(body, dict):
-        fields = cast(dict[str, object], body)
-        body = next((fields[key] for key in ("error", "message", "detail") if key in fields), None)
-    return str(body) if body else "no message"
 
 
 def _clip(text: str) -> str:

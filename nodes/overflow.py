@@ -10,15 +10,19 @@ from pydantic_ai.exceptions import ModelAPIError, ModelContextWindowExceededErro
 # A code says it alone. In a sentence, something that is read (an input, a prompt, a context) goes beyond a limit.
 _CODE = re.compile(
     r"context_(?:length|window|size|limit)_exceeded|exceed(?:ed|s)?_context|context_overflow"
-    r"|request_too_large|prompt_too_long"
+    r"|request_too_large|prompt_too_long|reduce the length of (?:the|your)"
 )
-_READ = r"\b(?:inputs?|prompt|context|conversation|history|messages?|request(?:ed)?|sequence|query|tokens?)\b"
+_READ = (
+    r"\b(?:inputs?|prompt|context|conversation|history|messages?|request(?:ed)?|sequence|query|tokens?)\b(?![.\[]\w)"
+)
 _BEYOND = (
     r"(?:\b(?:exceed\w*|too (?:long|large|big|many)|(?:longer|larger|greater|bigger|more) than|beyond|above"
-    r"|overflow\w*|(?:does not|doesn't) fit|must be (?:less|at most)|maximum)\b|must be <|should be \[)"
+    r"|overflow\w*|(?:does not|doesn't) fit|must (?:be|have) (?:less|fewer|at most)|maximum)\b|must be <|should be \[)"
 )
-_SENTENCE = re.compile(rf"{_READ}.*{_BEYOND}|{_BEYOND}.*{_READ}|reduce the length of", re.DOTALL)
-_SIZE = re.compile(r"\b(?:tokens?|context|(?:input|prompt|sequence|message|maximum) length|too (?:long|large)|window)\b")
+_SENTENCE = re.compile(rf"{_READ}.*{_BEYOND}|{_BEYOND}.*{_READ}", re.DOTALL)
+_SIZE = re.compile(
+    r"\b(?:tokens?|context|(?:input|prompt|sequence|message|maximum) length|too (?:long|large)|window)\b"
+)
 # How much was asked of a service in some time, and how much may be answered, are other limits.
 _RATE = re.compile(
     r"per[ _-]?(?:min(?:ute)?|sec(?:ond)?|hour|day|month)\b|\b[tr]p[smd]\b|rate[ _-]?limit|quota|too many requests"
