@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import anyio
-from pydantic_graph.graph_builder import EndMarker, GraphTask
+from pydantic_graph.graph_builder import EndMarker, GraphTask, GraphTaskRequest
+from pydantic_graph.id_types import NodeID
 
 from ..graphs.declared import END
 from ..nodes.commit import commit
@@ -20,12 +21,24 @@ from ..nodes.request_log import logger
 from ..nodes.state import TurnState
 from .flow import Flow
 from .interrupt import Interrupt
+from .journal.changes import Changes
+from .journal.given import given_to
 
 
 async def drive(
-    flow: Flow, state: TurnState, deps: TurnDeps, interrupt: Interrupt, notices: Sequence[str] = ()
+    flow: Flow,
+    state: TurnState,
+    deps: TurnDeps,
+    interrupt: Interrupt,
+    *,
+    notices: Sequence[str] = (),
+    visits: int = 0,
+    start: TurnNode | None = None,
 ) -> TurnResult:
-    """Walk the graph. A node that raises or is cancelled has no edge, so the end it comes to is made here."""
+    """Walk the graph, from its start or from the node at which a turn goes on after so many visits.
+
+    A node that raises or is cancelled has no edge, so the end it comes to is made here.
+    """
     try:
         with interrupt.scope(deps.limits.timeout) as scope:
             await deps.sink.emit(
@@ -40,7 +53,7 @@ async def drive(
             )
             for notice in notices:
                 await deps.sink.emit(Notice("warning", notice))
-            result = await _walk(flow, state, deps)
+            result = await _walk(flow, state, deps, visits, start)
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
         await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")
         raise
@@ -55,33 +68,50 @@ async def drive(
     return await _ended(flow, deps, result)
 
 
-async def _walk(flow: Flow, state: TurnState, deps: TurnDeps) -> TurnResult:
+async def _walk(flow: Flow, state: TurnState, deps: TurnDeps, visits: int, start: TurnNode | None) -> TurnResult:
     allowed = {role: {way.to for way in ways} for role, ways in flow.edges.items()}
-    number = 0
-    start = flow.lineup[flow.start]()
-    async with flow.graph.iter(state=state, deps=deps, inputs=start) as run:
+    changes = Changes(state)
+    node = first = flow.lineup[flow.start]()
+    async with flow.graph.iter(state=state, deps=deps, inputs=first) as run:
         step = await anext(run)
+        if start is not None and not isinstance(step, EndMarker):
+            node = start
+            run.override_next([GraphTaskRequest(NodeID(node.role), node, step[0].fork_stack)])
         while not isinstance(step, EndMarker):
-            node = _node_of(step)
-            role, number = node.role, number + 1
+            visits += 1
             if not flow.machine.allows(state.agent_state, node.state):
-                raise IllegalState(f"{role} ({node.state}) was entered from the state {state.agent_state}")
+                raise IllegalState(f"{node.role} ({node.state}) was entered from the state {state.agent_state}")
             state.agent_state = node.state
-            await deps.sink.emit(NodeEntered(role, number, state.iteration, node.state))
+            await deps.sink.emit(NodeEntered(node.role, visits, state.iteration, node.state))
             began = deps.clock.ms()
             try:
                 step = await anext(run)
-                to = _successor(node, step, allowed[role])
+                to = _successor(node, step, allowed[node.role])
+                following = None if isinstance(step, EndMarker) else _node_of(step)
+                changed = {**changes.since(state), **given_to(following)}
             except BaseException as error:
                 said = f"{type(error).__name__}: {error}".rstrip(": ")
                 with anyio.CancelScope(shield=True):
                     try:
-                        await _left(state, deps, node, number, None, began, said)
+                        await _left(deps, _visit(visits, node, state, deps, began, error=said), {})
                     except TurngraphError as failure:  # must not hide why the node was left
                         logger.warning("%s", failure)
                 raise
-            await _left(state, deps, node, number, to, began)
+            await _left(deps, _visit(visits, node, state, deps, began, to=to), changed)
+            node = following or node
         return step.value
+
+
+def _visit(
+    number: int,
+    node: TurnNode,
+    state: TurnState,
+    deps: TurnDeps,
+    began: float,
+    to: str | None = None,
+    error: str | None = None,
+) -> Visit:
+    return Visit(number, node.role, class_name(type(node)), state.iteration, to, deps.clock.ms() - began, error)
 
 
 def _successor(node: TurnNode, step: Sequence[GraphTask] | EndMarker[TurnResult], allowed: set[str]) -> str:
@@ -101,20 +131,13 @@ def _node_of(step: Sequence[GraphTask]) -> TurnNode:
     return task.inputs
 
 
-async def _left(
-    state: TurnState,
-    deps: TurnDeps,
-    node: TurnNode,
-    number: int,
-    to: str | None,
-    began: float,
-    error: str | None = None,
-) -> None:
-    duration = deps.clock.ms() - began
+async def _left(deps: TurnDeps, visit: Visit, changed: Mapping[str, Any]) -> None:
     try:
-        deps.log.visit(Visit(number, node.role, class_name(type(node)), state.iteration, to, duration, error))
+        deps.log.visit(visit, changed)
     finally:  # what cannot be written is shown all the same
-        await deps.sink.emit(NodeLeft(node.role, number, state.iteration, to, duration, error))
+        await deps.sink.emit(
+            NodeLeft(visit.role, visit.number, visit.iteration, visit.to, visit.duration_ms, visit.error)
+        )
 
 
 async def _settle(flow: Flow, state: TurnState, deps: TurnDeps, outcome: Outcome, error: str) -> TurnResult:

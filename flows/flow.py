@@ -20,7 +20,7 @@ from ..nodes.node import TurnNode, class_name
 from ..nodes.outcome import Played, TurnResult
 from ..nodes.state import AGENT_STATE_MACHINE, StateMachine, TurnState
 from .fit import check_fit
-from .identity import graph_hash, played_by
+from .identity import graph_hash, graph_shape, played_by
 
 TurnGraph = Graph[TurnState, TurnDeps, TurnNode, TurnResult]
 
@@ -76,13 +76,22 @@ class Flow:
         return MappingProxyType({role: played_by(cls) for role, cls in self.lineup.items()})
 
     @cached_property
-    def graph_hash(self) -> str:
-        """Tells whether two flows have the same graph: roles, states, edges and state machine.
+    def shape(self) -> Mapping[str, Any]:
+        """The graph as plain JSON: roles, states, edges and state machine.
 
         Raises:
             UsageError: as `edges`.
         """
-        return graph_hash(self.start, self.lineup, self.edges, self.machine)
+        return MappingProxyType(graph_shape(self.start, self.lineup, self.edges, self.machine))
+
+    @cached_property
+    def graph_hash(self) -> str:
+        """Tells whether two flows have the same graph.
+
+        Raises:
+            UsageError: as `edges`.
+        """
+        return graph_hash(dict(self.shape))
 
     @cached_property
     def graph(self) -> TurnGraph:

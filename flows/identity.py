@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..graphs.declared import DeclaredEdge
 from ..nodes.node import TurnNode, class_name
@@ -27,23 +28,27 @@ def played_by(cls: type[TurnNode]) -> Played:
     return Played(class_name(cls), source)
 
 
-def graph_hash(
+def graph_shape(
     start: str,
     lineup: Mapping[str, type[TurnNode]],
     edges: Mapping[str, Sequence[DeclaredEdge]],
     machine: StateMachine,
-) -> str:
-    """The same for flows with the same roles, states, edges and state machine.
+) -> dict[str, Any]:
+    """What two graphs are compared by, as plain JSON: roles, states, edges and state machine.
 
     Names, labels, classes and the order in which things are declared do not count.
     """
-    shape = {
+    return {
         "start": start,
         "states": {role: str(cls.state) for role, cls in lineup.items()},
         "edges": {role: sorted({way.to for way in ways}) for role, ways in edges.items()},
         "initial": str(machine.initial),
         "transitions": {str(state): sorted(map(str, after)) for state, after in machine.transitions.items() if after},
     }
+
+
+def graph_hash(shape: Mapping[str, Any]) -> str:
+    """The same for flows with the same shape."""
     return _hash(json.dumps(shape, sort_keys=True).encode())
 
 

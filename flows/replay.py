@@ -1,126 +1,78 @@
-"""A stored conversation as the events it was shown with."""
+"""Running a recorded turn again, offline: what the model and the tools gave comes from the journal."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models.function import FunctionModel
 
-from ..nodes.events import (
-    Event,
-    Notice,
-    TextDelta,
-    ThinkingDelta,
-    ToolCalled,
-    ToolFinished,
-    TurnEnded,
-    TurnStarted,
-)
-from ..nodes.results import shown_result
-from ..nodes.slots import Slot
-from .store import (
-    Body,
-    EndBody,
-    IntentBody,
-    MessageBody,
-    Record,
-    RepairBody,
-    ResultBody,
-    Store,
-    TurnBody,
-)
+from ..nodes.errors import UsageError
+from ..nodes.state import RequestContext
+from ..tools.policy import Auto
+from .drive import drive
+from .equipment import check_flow, equipped
+from .flow import STANDARD, Flow
+from .interrupt import Interrupt
+from .journal.given import made_again
+from .journal.recorded import Departed, Departure, Recording
+from .journal.recorded_tools import RecordedToolset
+from .journal.standing import standing
+from .resume import limits_of
+from .store import Store
 
 
-def replay(store: Store, session_id: str) -> Iterator[Event]:
-    """The events of all turns of a session, sealed or not, the oldest first and each text part in one piece.
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay came to: how many visits were as recorded, of how many, and the first that was not."""
 
-    A reply that a later one replaced is left out; rows that cannot be decoded and a turn without an end are said
-    in a `Notice`.
+    turn_id: str
+    visits: int
+    recorded: int
+    departure: Departure | None
+
+
+async def replay_turn(store: Store, turn_id: str, *, flow: Flow = STANDARD) -> Replayed:
+    """Run a recorded turn again in a flow, strictly, without a model, a tool or a write.
+
+    Each visit must ask for what was asked, make of the reply what was made of it, change the state as it was changed
+    and go on to where it went. The first that does not is the departure.
 
     Raises:
-        UnknownSession: there is no such session.
-        StoreError: the store cannot be read; also while iterating.
+        UsageError: the flow breaks a rule, or does not have the role that the turn began with.
+        StoreError: the turn cannot be read.
     """
-    turns = store.turns(session_id)
-    return chain.from_iterable(replay_turn(store.journal(turn_id)) for turn_id in turns)
+    check_flow(flow)
+    turn = store.turn_body(turn_id)
+    limits = limits_of(turn.head)
+    recording = Recording(store, turn_id)
+    found = standing(store, turn_id, recording.begins)
+    role = found.role or flow.start
+    if role not in flow.lineup:
+        raise UsageError(f"turn {turn_id} begins with {role}, a role that the flow {flow.name} does not have")
+    async with equipped(
+        FunctionModel(stream_function=_never_asked, model_name="replay"),
+        [RecordedToolset(recording.effects)],
+        policy=Auto(),
+        limits=limits,
+        instructions=turn.head.instructions,
+    ) as equipment:
+        state = found.state
+        state.request = RequestContext(turn.head.request_id, limits.max_iterations)
+        await drive(
+            flow,
+            state,
+            equipment.deps(flow, recording, recording),
+            Interrupt(),
+            visits=found.visits,
+            start=made_again(flow.lineup[role], found.given),
+        )
+    return Replayed(turn_id, recording.passed, recording.total, recording.departure)
 
 
-def replay_turn(journal: Sequence[Record]) -> Iterator[Event]:
-    """The events of one turn, from its rows."""
-    bodies = [record.body for record in journal]
-    replaced = {body.replaces for body in bodies if isinstance(body, MessageBody)}
-    calls: dict[int, ToolCallPart] = {}
-    for number, record in enumerate(journal):
-        match record.body:
-            case TurnBody(head=head):
-                yield TurnStarted(head.turn_id, head.session_id, head.request_id, head.flow, head.model, head.prompt)
-            case RepairBody(description):
-                yield Notice("warning", f"history repaired: {description}")
-            case MessageBody(message=ModelResponse() as reply) if record.id not in replaced:
-                yield from _said(reply)
-                of_reply = list(_until_next_message(journal[number + 1 :]))
-                calls = dict(enumerate(reply.tool_calls)) | {
-                    body.position: body.call for body in of_reply if body.call is not None
-                }
-                yield from _called(calls, of_reply)
-            case ResultBody() as body:
-                yield _finished(body, body.call or calls.get(body.position))
-            case _:
-                pass
-    yield from _closing(bodies)
-
-
-def _said(reply: ModelResponse) -> Iterator[Event]:
-    for part in reply.parts:
-        if isinstance(part, TextPart) and part.content:
-            yield TextDelta(part.content)
-        elif isinstance(part, ThinkingPart) and part.content:
-            yield ThinkingDelta(part.content)
-
-
-def _until_next_message(rows: Sequence[Record]) -> Iterator[IntentBody | ResultBody]:
-    for row in rows:
-        if isinstance(row.body, IntentBody | ResultBody):
-            yield row.body
-        elif row.kind == "message":
-            return
-
-
-def _called(calls: dict[int, ToolCallPart], rows: list[IntentBody | ResultBody]) -> Iterator[Event]:
-    effects = {row.position: row.effect for row in rows}
-    for position, call in sorted(calls.items()):
-        effect = effects.get(position, Slot(position, call).effect)
-        yield ToolCalled(call.tool_call_id, call.tool_name, call.args_as_dict(), effect)
-
-
-def _finished(body: ResultBody, call: ToolCallPart | None) -> ToolFinished:
-    if call is None or call.tool_call_id != body.part.tool_call_id:  # the reply that held it cannot be decoded
-        call = ToolCallPart(body.part.tool_name, tool_call_id=body.part.tool_call_id)
-    shown, size = shown_result(Slot(body.position, call, result=body.part))
-    return ToolFinished(
-        call_id=call.tool_call_id,
-        name=call.tool_name,
-        status=body.status,
-        args=call.args_as_dict(),
-        result=shown,
-        size=size,
-        duration_ms=body.duration_ms,
-        edited=body.edited,
-    )
-
-
-def _closing(bodies: Sequence[Body | None]) -> Iterator[Event]:
-    if unreadable := sum(body is None for body in bodies):
-        yield Notice("warning", f"{unreadable} rows of this turn cannot be decoded and are not shown")
-    end = next((body for body in bodies if isinstance(body, EndBody)), None)
-    if end is not None:
-        yield TurnEnded(end.result)
-        return
-    begun = Counter(body.call_id for body in bodies if isinstance(body, IntentBody))
-    begun.subtract(body.part.tool_call_id for body in bodies if isinstance(body, ResultBody))
-    unknown = sum(count for count in begun.values() if count > 0)
-    running = "1 call that was" if unknown == 1 else f"{unknown} calls that were"
-    calls = f"; the outcome of {running} running is unknown" if unknown else ""
-    yield Notice("warning", f"this turn was cut off before its end{calls}")
+async def _never_asked(messages: Sequence[ModelMessage], info: Any) -> Any:
+    """A replay has no model: what asks past the record departs from it."""
+    raise Departed("the model was asked for what the record does not hold")
+    yield ""

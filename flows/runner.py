@@ -1,32 +1,29 @@
-"""The one call that runs a turn: what it needs is opened, and closed again, around it."""
+"""The one call that runs a turn."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from pydantic_ai.models import Model
-from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
+from pydantic_ai.toolsets import AbstractToolset
 
-from ..nodes.deps import Limits, TurnDeps
-from ..nodes.errors import SinkError, TurngraphError
-from ..nodes.events import Event, Sink
-from ..nodes.model_port import ModelPort
+from ..nodes.deps import Limits
+from ..nodes.events import Sink
 from ..nodes.outcome import TurnResult
+from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext, SessionState, TurnState
-from ..nodes.toolbox import Toolbox
 from ..tools.policy import Auto, Policy
-from .clock import SystemClock
 from .drive import drive
+from .equipment import Equipment, check_flow, equipped
 from .flow import STANDARD, Flow
+from .heading import heading
 from .interrupt import Interrupt
-from .models import create_model
-from .opened import opened
-from .sinks import NullSink
-from .store import Store, TurnHead
+from .journal.abandon import abandon
+from .store import Store
 
 
 async def run_turn(
@@ -44,6 +41,7 @@ async def run_turn(
     workdir: Path | None = None,
     tool_deps: Any = None,
     interrupt: Interrupt | None = None,
+    asked: Mapping[str, Any] | None = None,
     debug: bool = False,
 ) -> TurnResult:
     """Run one turn: from a prompt to a result.
@@ -62,6 +60,7 @@ async def run_turn(
         workdir: the directory the session belongs to; the current one by default. Tools have their own root.
         tool_deps: what the toolsets see as `RunContext.deps`.
         interrupt: ends the turn from outside when it is fired.
+        asked: how the caller was asked for this turn, as plain JSON, for whoever resumes it.
         debug: write the detailed log to the logger `turngraph`.
 
     Returns:
@@ -73,93 +72,52 @@ async def run_turn(
         StoreError: before the turn began: the store cannot be used, or the session is busy elsewhere.
     """
     limits, policy = limits or Limits(), policy or Auto()
-    clock = SystemClock()
     workdir = (workdir or Path.cwd()).resolve()
-    model = create_model(model) if isinstance(model, str) else model
-    port = ModelPort(model, instructions=instructions, max_tokens=limits.max_tokens)
-    _check(flow)
     async with AsyncExitStack() as stack:
-        store = store or stack.enter_context(Store.in_memory())
-        await stack.enter_async_context(opened("the model", model))
-        toolset = await stack.enter_async_context(opened("a toolset", CombinedToolset(list(toolsets))))
-        session = session or store.create_session(str(workdir))
-        turn_id = uuid.uuid4().hex
-        request = RequestContext(turn_id[:8], limits.max_iterations, debug)
-        log = stack.enter_context(
-            store.begin_turn(
-                TurnHead(
-                    turn_id=turn_id,
-                    session_id=session,
-                    request_id=request.request_id,
-                    prompt=prompt,
-                    flow=flow.name,
-                    lineup={role: played.cls for role, played in flow.played.items()},
-                    sources={role: played.source for role, played in flow.played.items()},
-                    graph_hash=flow.graph_hash,
-                    model=port.name,
-                    policy=type(policy).__name__,
-                    workdir=str(workdir),
-                    instructions=instructions,
-                )
+        equipment = await stack.enter_async_context(
+            equipped(
+                model,
+                toolsets,
+                policy=policy,
+                limits=limits,
+                instructions=instructions,
+                sink=sink,
+                tool_deps=tool_deps,
             )
         )
+        check_flow(flow)
+        store = store or stack.enter_context(Store.in_memory())
+        session = session or store.create_session(str(workdir))
+        notices = await _cut_off_before(store, session, flow, equipment)
+        turn_id = uuid.uuid4().hex
+        started_at = equipment.clock.now()
+        head = heading(flow, equipment, turn_id, session, workdir=str(workdir), asked=asked or {})
+        log = stack.enter_context(store.begin_turn(head, prompt_message(prompt, started_at)))
         history = store.load_messages(session)
+        if history.skipped:
+            notices.append(f"{history.skipped} damaged messages of the session left out")
         state = TurnState(
             turn_id=turn_id,
             session_id=session,
             flow=flow.name,
             prompt=prompt,
-            request=request,
+            started_at=started_at,
+            request=RequestContext(head.request_id, limits.max_iterations, debug),
             agent_state=flow.machine.initial,
             session=SessionState(messages=history.messages),
-            started_ms=clock.ms(),
+            unsealed=[log.prompt_row],
+            started_ms=equipment.clock.ms(),
         )
-        deps = TurnDeps(
-            model=port,
-            toolbox=Toolbox(toolset, model, tool_deps),
-            policy=policy,
-            sink=_TypedSink(sink or NullSink()),
-            log=log,
-            clock=clock,
-            limits=limits,
-            lineup=flow.lineup,
-            tool_deps=tool_deps,
-        )
-        notices = _said_of_history(store, turn_id, session, history.skipped)
-        return await drive(flow, state, deps, interrupt or Interrupt(), notices)
+        return await drive(flow, state, equipment.deps(flow, log), interrupt or Interrupt(), notices=notices)
 
 
-def _said_of_history(store: Store, turn_id: str, session: str, skipped: int) -> list[str]:
-    """What a person should know of the history that the turn goes on with."""
-    notices: list[str] = []
-    if skipped:
-        notices.append(f"{skipped} damaged messages of the session left out")
-    if store.cut_off_before(turn_id) is not None:
-        notices.append(
-            "the turn before this one was cut off: the model does not see what it left unfinished, and the effects of "
-            f"calls that were running may have happened; `turngraph session show {session}` shows it"
-        )
-    return notices
-
-
-def _check(flow: Flow) -> None:
-    """Refuse a flow that breaks the rules; the standard one is checked by the tests, which spares its start-up."""
-    if flow is not STANDARD:
-        from ..graphs.rules import check
-
-        check(flow)
-
-
-class _TypedSink:
-    """A sink whose failures cannot be taken for a model's or a tool's."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    async def emit(self, event: Event) -> None:
-        try:
-            await self._sink.emit(event)
-        except TurngraphError:
-            raise
-        except Exception as error:
-            raise SinkError(f"the output could not be written ({type(error).__name__}: {error})") from error
+async def _cut_off_before(store: Store, session: str, flow: Flow, equipment: Equipment) -> list[str]:
+    """Close the session's last turn, if it was cut off, as an interrupt would have; what a person should know of it."""
+    dead = store.unfinished_turn(session)
+    if dead is None:
+        return []
+    await abandon(store, dead, flow, equipment)
+    return [
+        "the turn before this one was cut off and is closed now: the model is told, and the effects of calls that were "
+        f"running may have happened; `turngraph turn show {dead[:8]}` shows it"
+    ]

@@ -13,16 +13,13 @@ from .deps import TurnDeps
 from .errors import StoreError
 from .events import ToolCalled
 from .outcome import Outcome, TurnResult
-from .results import settle
+from .results import UNKNOWN_OUTCOME, settle
+from .said import cut_off_message
 from .slots import CallStatus, Slot, ToolCallRegistry
 from .state import TurnState
 
 CANCELLED = "Not run: the turn was stopped before this call started."
 STOPPED_READING = "Stopped before it finished; it only reads, so nothing was changed."
-UNKNOWN_OUTCOME = (
-    "Interrupted while it was running: its outcome is unknown and its effects may have happened, in whole or in part. "
-    "Check before doing it again."
-)
 
 
 async def commit(
@@ -40,13 +37,25 @@ async def commit(
         await _close_iteration(state, deps)
         return None
     try:
-        await _close_iteration(state, deps)
+        unknown = await _close_iteration(state, deps)
+        if not state.task_completed:
+            _say_cut_off(state, deps, outcome, unknown)
     except StoreError as failure:
         return replace(_result(state, deps, Outcome.INTERNAL_ERROR, str(failure)), saved=False)
     return _result(state, deps, outcome, error)
 
 
-async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
+def _say_cut_off(state: TurnState, deps: TurnDeps, outcome: Outcome, unknown: list[str]) -> None:
+    """Let later turns see the prompt that got no answer, and why it got none."""
+    said = cut_off_message(outcome, unknown, deps.clock.now())
+    rows = [*state.unsealed, deps.log.message(said)]
+    deps.log.seal(state.iteration, rows)
+    state.session.messages.append(said)
+    state.unsealed = []
+
+
+async def _close_iteration(state: TurnState, deps: TurnDeps) -> list[str]:
+    """Seal what the iteration came to; the names of the tools whose calls have an unknown outcome."""
     registry = state.session.tool_registry
     sealing = state.reply is not None and state.reply_row is not None and (registry.slots or state.task_completed)
     if sealing:
@@ -69,6 +78,7 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> None:
     state.reply = state.reply_row = None
     state.session.tool_registry = ToolCallRegistry()
     state.batches = []
+    return [slot.call.tool_name for slot in registry.slots if slot.status is CallStatus.UNKNOWN]
 
 
 async def _register_the_rest(state: TurnState, deps: TurnDeps) -> None:

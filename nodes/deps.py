@@ -15,6 +15,7 @@ from .errors import UsageError
 from .events import Sink
 from .outcome import TurnResult
 from .slots import CallStatus, Slot
+from .state import TurnState
 
 if TYPE_CHECKING:
     from .model_port import ModelPort
@@ -81,9 +82,14 @@ class TurnLog(Protocol):
 
 @dataclass(frozen=True)
 class KnownCall:
-    """How a call of an earlier run of this node ended. `part` is `None` where it was under way and nobody knows."""
+    """What an earlier run of this node came to with a call.
+
+    `ran` is false for a call that was answered without running: refused, or not valid. `part` is `None`, and `row`
+    too, where the call was under way and nobody knows how it ended.
+    """
 
     status: CallStatus
+    ran: bool
     part: ToolReturnPart | None
     row: int | None
     duration_ms: int = 0
@@ -93,11 +99,11 @@ class KnownCall:
 class Past(Protocol):
     """What the journal already knows of the node that runs: of a turn that is resumed, or replayed."""
 
-    def reply(self, iteration: int) -> tuple[ModelResponse, int] | None:
+    def reply(self, state: TurnState) -> tuple[ModelResponse, int] | None:
         """The next reply that was received there, and its row; `None` where the model must be asked."""
         ...
 
-    def call(self, iteration: int, slot: Slot) -> KnownCall | None:
+    def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
         """How a call ended there; `None` where it never began, or only read and can begin again."""
         ...
 
@@ -105,10 +111,10 @@ class Past(Protocol):
 class NothingKnown:
     """The past of a turn that runs for the first time."""
 
-    def reply(self, iteration: int) -> None:
+    def reply(self, state: TurnState) -> None:
         return None
 
-    def call(self, iteration: int, slot: Slot) -> None:
+    def call(self, state: TurnState, slot: Slot) -> None:
         return None
 
 
@@ -117,7 +123,8 @@ class Limits:
     """The budgets of one turn; `None` is no limit.
 
     `max_iterations` counts model requests and `max_tokens` caps one answer; `max_total_tokens` counts input and
-    output of the whole turn, `max_cost` is in US dollars and `timeout` in seconds.
+    output of the whole turn, `max_cost` is in US dollars and `timeout` in seconds. `context_window` is what the model
+    takes in at once, in tokens; by default what is known of the model.
     """
 
     max_iterations: int = 15
@@ -125,6 +132,7 @@ class Limits:
     max_total_tokens: int | None = None
     max_cost: Decimal | None = None
     timeout: float | None = None
+    context_window: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a turn that could not make one request.

@@ -19,7 +19,7 @@ from .node import Ctx, TurnNode, go
 from .parsing import parse_calls
 from .reply import encodable_data, is_truncated, text_of
 from .request_log import log_dispatch_summary
-from .results import settle
+from .results import recall, settle
 from .slots import CallStatus, Slot
 from .state import AgentState
 
@@ -58,7 +58,11 @@ class Dispatch(TurnNode):
         if state.reply.tool_calls:
             return state.reply.tool_calls
         found, rest = parse_calls(text_of(state.reply), {tool.name for tool in manager.tool_defs})
-        calls = [ToolCallPart(call.name, encodable_data(call.args)) for call in found]
+        name = f"text-{state.request.request_id}-{state.iteration}"
+        calls = [
+            ToolCallPart(call.name, encodable_data(call.args), tool_call_id=f"{name}-{number}")
+            for number, call in enumerate(found, 1)
+        ]
         if calls:
             others = [part for part in state.reply.parts if not isinstance(part, TextPart)]
             texts = [TextPart(rest)] if rest else []
@@ -77,6 +81,10 @@ class Dispatch(TurnNode):
     async def admit(self, ctx: Ctx, manager: ToolManager[Any], slot: Slot) -> None:
         """Leave the slot open if its call may run; fill it with what is wrong otherwise."""
         state, deps = ctx.state, ctx.deps
+        known = deps.past.call(state, slot)
+        if known is not None and not known.ran:
+            await recall(state, deps, slot, known)
+            return
         verdict = await check(manager, slot.call, state.reply, deps.limits.max_tokens)
         if verdict.problem is not None:
             await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)

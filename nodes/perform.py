@@ -26,7 +26,7 @@ from .deps import TurnDeps
 from .errors import SinkError, TurnAborted, TurngraphError
 from .events import Notice, ToolProgress, ToolStarted
 from .request_log import log_tool_phase
-from .results import settle, unwrap
+from .results import recall, settle, unwrap
 from .slots import CallStatus, Slot
 from .state import TurnState
 
@@ -59,6 +59,10 @@ async def perform(
     state: TurnState, deps: TurnDeps, manager: ToolManager[Any], slot: Slot, limiter: anyio.CapacityLimiter
 ) -> None:
     """Run a call and fill its slot. An exception of the tool is the result; only an abort or a cancel gets out."""
+    known = deps.past.call(state, slot)
+    if known is not None:
+        await recall(state, deps, slot, known)
+        return
     async with limiter:
         deps.log.intent(state.iteration, slot)
         slot.started = True

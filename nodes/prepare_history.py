@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_graph import Edge
 
 from .. import nodes
 from .events import Notice
 from .history.prune import prune
 from .history.sanitise import sanitise
-from .history.stamp import stamp
 from .node import Ctx, TurnNode, go
-from .reply import encodable
 from .request_log import log_history_state, log_sanitised_history_state
+from .said import prompt_message
 from .state import AgentState
 
 
@@ -32,9 +30,10 @@ class PrepareHistory(TurnNode):
         messages, repairs = sanitise(state.session.messages)
         messages, pruned = prune(messages)
         for repair in repairs:
-            deps.log.repair(repair)
+            state.history_row = deps.log.repair(repair)
             await deps.sink.emit(Notice("warning", f"history repaired: {repair}"))
         if pruned.results:
+            state.history_row = deps.log.prune(pruned.whole)
             await deps.sink.emit(
                 Notice(
                     "info",
@@ -42,8 +41,7 @@ class PrepareHistory(TurnNode):
                 )
             )
         log_sanitised_history_state(state, messages)
-        now = deps.clock.now()
-        prompt = ModelRequest(parts=[UserPromptPart(stamp(encodable(state.prompt), now), timestamp=now)], timestamp=now)
+        prompt = prompt_message(state.prompt, state.started_at)
         state.session.messages = [*messages, prompt]
         state.unsealed = [deps.log.message(prompt)]
         return go(ctx, nodes.Stream)

@@ -35,11 +35,13 @@ class ProcessNode(TurnNode):
         state, deps = ctx.state, ctx.deps
         if state.reply is None:
             raise FlowError("process_node was entered without a reply; a stream node must set state.reply")
-        reply, thoughts = split_thoughts(tidy(state.reply))
+        whole = tidy(state.reply)
+        if state.reply_row is None or whole != state.reply:
+            state.reply_row = deps.log.message(whole, replaces=state.reply_row)
+        reply, thoughts = split_thoughts(whole)
         state.session.thoughts += thoughts
         self.track_usage(ctx, reply)
         state.reply, state.answer = reply, text_of(reply)
-        state.reply_row = deps.log.message(reply)
         log_node_details(state, reply)
         if reply.tool_calls:
             state.unusable_replies = 0

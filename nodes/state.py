@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -71,15 +72,17 @@ class TurnState:
     """Everything one turn knows. Nodes read and write it; nothing else is mutable.
 
     `reply` is the model's answer while its iteration is open; `reply_row` and `unsealed` are ids of rows in the
-    store that no seal covers yet. `batches` holds positions of slots: batches run one after another, the calls of
-    one batch side by side. `guidance` is said to the model once, with the next request, and is not kept.
-    `retries` counts, by tool name, calls in a row whose arguments or result asked the model to try again.
+    store that no seal covers yet, and `history_row` is the row that says how the history was rewritten last.
+    `batches` holds positions of slots: batches run one after another, the calls of one batch side by side.
+    `guidance` is said to the model once, with the next request, and is not kept. `retries` counts, by tool name,
+    calls in a row whose arguments or result asked the model to try again.
     """
 
     turn_id: str
     session_id: str
     flow: str
     prompt: str
+    started_at: datetime
     request: RequestContext
     agent_state: str = AgentState.USER_INPUT
     session: SessionState = field(default_factory=SessionState)
@@ -87,6 +90,7 @@ class TurnState:
     reply: ModelResponse | None = None
     reply_row: int | None = None
     unsealed: list[int] = field(default_factory=list[int])
+    history_row: int | None = None
     batches: list[list[int]] = field(default_factory=list[list[int]])
     guidance: str | None = None
     unusable_replies: int = 0

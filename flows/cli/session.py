@@ -55,7 +55,7 @@ def show(
         raise Misuse("name one session: give its ID, or --last")
     import anyio
 
-    from ..replay import replay
+    from ..retell import retell
     from ..sinks import JsonlSink
     from .console import ConsoleSink
 
@@ -65,7 +65,7 @@ def show(
         sink: Sink = JsonlSink(sys.stdout) if output == "jsonl" else console
 
         async def play() -> None:
-            for event in replay(store, found):
+            for event in retell(store, found):
                 await sink.emit(event)
             console.finish()
 

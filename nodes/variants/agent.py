@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelResponse
 from pydantic_graph import Edge
 
 from ... import nodes
+from ..asking import delta_of, show
 from ..errors import FlowError
 from ..model_port import provider_errors, with_guidance
 from ..node import Ctx, TurnNode, go
-from ..stream import delta_of
 from .agent_run import short_run, with_tools
 from .setting import with_settings
 
@@ -31,6 +32,19 @@ class AgentStream(nodes.Stream):
         state, deps = ctx.state, ctx.deps
         state.iteration += 1
         state.answer = ""
+        known = deps.past.reply(state)
+        if known is None:
+            reply = await self.reply(ctx)
+            known = reply, deps.log.message(reply)
+        else:
+            await show(ctx, known[0])
+        state.reply, state.reply_row = known
+        state.guidance = None
+        return go(ctx, nodes.ProcessNode)
+
+    async def reply(self, ctx: Ctx) -> ModelResponse:
+        """What the model answers to the agent's request; it is shown as it comes."""
+        state, deps = ctx.state, ctx.deps
         messages = state.session.messages
         if state.guidance is not None:
             messages = with_guidance(messages, state.guidance)
@@ -44,9 +58,7 @@ class AgentStream(nodes.Stream):
                     async for event in response:
                         if (delta := delta_of(event)) is not None:
                             await deps.sink.emit(delta)
-                    state.reply = response.response
-        state.guidance = None
-        return go(ctx, nodes.ProcessNode)
+                    return response.response
 
 
 @dataclass

@@ -11,12 +11,16 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_graph import Edge
 
 from ... import nodes
+from ..asking import ask, show
 from ..errors import ProviderError
 from ..events import Notice
 from ..node import Ctx, go
 from ..reply import text_of
-from .asking import ask, fault_of, show
+from .fault import fault_of
 from .setting import with_settings
+
+Received = tuple[ModelResponse, int]
+"""A reply, and its row in the store."""
 
 MOST_ATTEMPTS = 16
 """Each is a whole request at once: a slip of the finger must not become a bill."""
@@ -39,18 +43,18 @@ class BestOf(nodes.Stream):
         replies, failures = await self.replies(ctx)
         if not replies:
             raise failures[0]
-        best = await choose(ctx, replies)
-        for reply in replies:
+        best, row = await choose(ctx, replies)
+        for reply, _ in replies:
             if reply is not best:
                 nodes.ProcessNode().track_usage(ctx, reply)
         text = f"1 of {len(replies)} replies is used; {len(failures)} of {self.attempts} requests failed"
         await deps.sink.emit(Notice("warning" if failures else "info", text))
-        state.reply, state.guidance = best, None
+        state.reply, state.reply_row, state.guidance = best, row, None
         await show(ctx, best)
         return go(ctx, nodes.ProcessNode)
 
-    async def replies(self, ctx: Ctx) -> tuple[list[ModelResponse], list[ProviderError]]:
-        replies: list[ModelResponse] = []
+    async def replies(self, ctx: Ctx) -> tuple[list[Received], list[ProviderError]]:
+        replies: list[Received] = []
         failures: list[ProviderError] = []
 
         async def attempt() -> None:
@@ -66,11 +70,11 @@ class BestOf(nodes.Stream):
         return replies, failures
 
 
-async def choose(ctx: Ctx, replies: list[ModelResponse]) -> ModelResponse:
+async def choose(ctx: Ctx, replies: list[Received]) -> Received:
     """The first of the usable replies that most of them agree on; of unusable ones where there is no other."""
-    usable = [reply for reply in replies if await fault_of(ctx, reply) is None] or replies
-    votes = Counter(map(_meaning, usable))
-    return max(usable, key=lambda reply: votes[_meaning(reply)])
+    usable = [one for one in replies if await fault_of(ctx, one[0]) is None] or replies
+    votes = Counter(_meaning(reply) for reply, _ in usable)
+    return max(usable, key=lambda one: votes[_meaning(one[0])])
 
 
 def _meaning(reply: ModelResponse) -> str:

@@ -10,11 +10,12 @@ from pydantic_ai.models import Model
 from pydantic_graph import Edge
 
 from ... import nodes
+from ..asking import ask, show
 from ..errors import ProviderError
 from ..events import Notice
 from ..model_port import ModelPort
 from ..node import Ctx, go
-from .asking import ask, fault_of, show
+from .fault import fault_of
 from .setting import with_settings
 
 
@@ -32,25 +33,27 @@ class Cascade(nodes.Stream):
         state = ctx.state
         state.iteration += 1
         state.answer = ""
-        reply = await self.cheap_reply(ctx)
-        if reply is None:
+        received = await self.cheap_reply(ctx)
+        if received is None:
             state.iteration -= 1  # the standard node counts it
             return await super().run(ctx)
-        await show(ctx, reply)
-        state.reply, state.guidance = reply, None
+        await show(ctx, received[0])
+        state.reply, state.reply_row = received
+        state.guidance = None
         return go(ctx, nodes.ProcessNode)
 
-    async def cheap_reply(self, ctx: Ctx) -> ModelResponse | None:
-        """The cheap model's reply if it can be used; its cost is counted in any case."""
+    async def cheap_reply(self, ctx: Ctx) -> tuple[ModelResponse, int] | None:
+        """The cheap model's reply, and its row, if it can be used; its cost is counted in any case."""
         port = ctx.deps.model.beside(self.cheap)
         try:
-            reply = await ask(ctx, port)
+            async with port.model:
+                reply, row = await ask(ctx, port)
         except ProviderError as error:
             await self.escalate(ctx, str(error))
             return None
         fault = await fault_of(ctx, reply)
         if fault is None:
-            return reply
+            return reply, row
         nodes.ProcessNode().track_usage(ctx, reply)
         await self.escalate(ctx, f"the reply of {port.name} {fault}")
         return None

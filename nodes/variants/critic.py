@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic_ai.messages import ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from pydantic_graph import Edge
 
 from ... import nodes
+from ..asking import ask
 from ..errors import ProviderError, UsageError
 from ..events import Notice
-from ..model_port import ModelPort, provider_errors
+from ..model_port import ModelPort
 from ..node import Ctx
 from ..persist import spent_budget
 from ..reply import text_of
@@ -57,13 +58,9 @@ class Critic(nodes.ProcessNode):
         state, model = ctx.state, ctx.deps.model.model
         port = ModelPort(model, instructions=INSTRUCTIONS)
         question = f"What was asked:\n\n{state.prompt}\n\nThe answer:\n\n{state.answer}"
-        messages = [ModelRequest(parts=[UserPromptPart(question)], timestamp=ctx.deps.clock.now())]
+        messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(question)], timestamp=ctx.deps.clock.now())]
         try:
-            with provider_errors(port.name):
-                async with port.stream(messages, [], None) as response:
-                    async for _ in response:
-                        pass
-                    verdict = response.get()
+            verdict, _ = await ask(ctx, port, about=messages)
         except (ProviderError, UsageError) as error:
             await ctx.deps.sink.emit(Notice("warning", f"the answer was not judged: {error}"))
             return None

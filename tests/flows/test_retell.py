@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
-from turngraph.flows.replay import replay
+from turngraph.flows.retell import retell
 from turngraph.flows.runner import run_turn
 from turngraph.flows.sinks import MemorySink
 from turngraph.flows.store import Store
@@ -74,7 +74,7 @@ def test_turns_are_shown_as_they_went(store: Store) -> None:
         seal_all(log, [answered("Done.")], 2)
         result = outcome_of(turn, Outcome.REFUSED)
         log.end(result)
-    assert list(replay(store, session)) == [
+    assert list(retell(store, session)) == [
         started(session, "turn-0", "before"),
         TextDelta("done"),
         TurnEnded(first),
@@ -99,7 +99,7 @@ def test_a_turn_that_was_cut_off_shows_what_it_had_and_says_so(store: Store) -> 
         log.result(1, filled(0, READ))
         log.intent(1, Slot(1, WRITE, Effect.WRITE))
     assert store.load_messages(session).messages == []
-    assert list(replay(store, session)) == [
+    assert list(retell(store, session)) == [
         started(session),
         ToolCalled("c1", "read", {"path": "a"}, "execute"),
         ToolCalled("c2", "write", {"path": "b"}, "write"),
@@ -116,7 +116,7 @@ def test_a_reply_that_was_rewritten_is_shown_once(store: Store) -> None:
         log.message(ModelResponse(parts=[READ]), replaces=raw)
         log.result(1, filled(0, READ))
         log.end(outcome_of(turn))
-    assert list(replay(store, session))[1:3] == [
+    assert list(retell(store, session))[1:3] == [
         ToolCalled("c1", "read", {"path": "a"}, "execute"),
         finished(READ, CallStatus.OK, "fine"),
     ]
@@ -129,7 +129,7 @@ def test_a_call_its_reply_does_not_hold_is_shown_too(store: Store) -> None:
         log.message(answered("read it"))
         log.result(1, filled(0, READ))
         log.end(outcome_of(turn))
-    assert list(replay(store, session))[1:4] == [
+    assert list(retell(store, session))[1:4] == [
         TextDelta("read it"),
         ToolCalled("c1", "read", {"path": "a"}, "execute"),
         finished(READ, CallStatus.OK, "fine"),
@@ -143,7 +143,7 @@ def test_rows_that_cannot_be_decoded_are_counted(store: Store, store_path: Path)
         connection.execute("DROP TRIGGER log_never_updated")
         connection.execute("UPDATE log SET body = '{}' WHERE kind = 'message'")
         connection.commit()
-    assert list(replay(store, session)) == [
+    assert list(retell(store, session)) == [
         started(session),
         Notice("warning", "2 rows of this turn cannot be decoded and are not shown"),
         TurnEnded(result),
@@ -161,7 +161,7 @@ def test_a_result_is_not_shown_with_the_arguments_of_another_reply(store: Store,
         connection.execute("DROP TRIGGER log_never_updated")
         connection.execute("UPDATE log SET body = '{}' WHERE id = ?", (row,))
         connection.commit()
-    shown = [event for event in replay(store, session) if isinstance(event, ToolCalled | ToolFinished)]
+    shown = [event for event in retell(store, session) if isinstance(event, ToolCalled | ToolFinished)]
     assert [(event.name, event.args) for event in shown] == [
         ("write", {"path": "b"}),
         ("write", {"path": "b"}),
@@ -174,7 +174,7 @@ def test_a_long_result_is_cut_and_the_cut_is_said(store: Store) -> None:
     with store.begin_turn(head(session)) as log:
         log.message(ModelResponse(parts=[READ]))
         log.result(1, filled(0, READ, "x" * 60_000))
-    shown = [event for event in replay(store, session) if isinstance(event, ToolFinished)]
+    shown = [event for event in retell(store, session) if isinstance(event, ToolFinished)]
     assert shown[0].size == 60_000
     assert shown[0].result == "x" * 50_000 + "\n[10000 more characters not shown]"
 
@@ -185,13 +185,13 @@ def test_arguments_that_do_not_parse_are_shown_as_they_are_live(store: Store, ar
     session = store.create_session("/work")
     with store.begin_turn(head(session)) as log:
         log.message(ModelResponse(parts=[call]))
-    (called,) = [event for event in replay(store, session) if isinstance(event, ToolCalled)]
+    (called,) = [event for event in retell(store, session) if isinstance(event, ToolCalled)]
     assert called.args == call.args_as_dict()
 
 
 def test_an_unknown_session_is_said_at_once(store: Store) -> None:
     with pytest.raises(UnknownSession):
-        replay(store, "0123456789ab")
+        retell(store, "0123456789ab")
 
 
 async def _reply(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
@@ -227,7 +227,7 @@ async def test_a_replay_is_what_a_real_turn_showed(store: Store) -> None:
     session = store.create_session("/work")
     shown, model = MemorySink(), FunctionModel(stream_function=_reply)
     await run_turn("hello", model=model, toolsets=[tools], sink=shown, store=store, session=session, policy=ReadOnly())
-    replayed = list(replay(store, session))
+    replayed = list(retell(store, session))
     kinds = (TurnStarted, ToolCalled, ToolFinished, TurnEnded)
     calls = [event for event in replayed if isinstance(event, kinds)]
     assert len(calls) == 10

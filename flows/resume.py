@@ -1,0 +1,109 @@
+"""Going on with a turn that was cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_ai.models import Model
+from pydantic_ai.toolsets import AbstractToolset
+
+from ..nodes.deps import Limits
+from ..nodes.errors import UsageError
+from ..nodes.events import Sink
+from ..nodes.outcome import TurnResult
+from ..nodes.state import RequestContext
+from ..tools.policy import Auto, Policy
+from .drive import drive
+from .equipment import check_flow, equipped
+from .flow import STANDARD, Flow
+from .interrupt import Interrupt
+from .journal.differences import differences
+from .journal.given import made_again
+from .journal.past import CutOff, seal_again
+from .journal.standing import standing
+from .store import Store, TurnHead
+
+
+_LIMITS = TypeAdapter(Limits)
+
+
+async def resume_turn(
+    turn_id: str,
+    *,
+    store: Store,
+    model: Model | str,
+    toolsets: Sequence[AbstractToolset[Any]] = (),
+    flow: Flow = STANDARD,
+    sink: Sink | None = None,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    tool_deps: Any = None,
+    interrupt: Interrupt | None = None,
+    accept_graph_change: bool = False,
+    debug: bool = False,
+) -> TurnResult:
+    """Go on with a turn from its last boundary.
+
+    No model request and no call that came to its end runs again. A call that was under way is run again if it only
+    reads; any other is answered to the model as interrupted, with an unknown outcome. The instructions, the limits
+    unless given, and the history come from the record.
+
+    Args:
+        turn_id: the whole id of the turn.
+        accept_graph_change: go on in `flow` although its graph is not the one that the turn began in.
+        others: as `run_turn`.
+
+    Raises:
+        UsageError: the turn has ended, or its graph is another now, or has no such role any more.
+        SessionBusy: its process still runs.
+        StoreError: it cannot be read, or a later turn of its session has begun.
+    """
+    head = store.turn_body(turn_id).head
+    check_flow(flow)
+    _compare(head, flow, accept_graph_change)
+    limits = limits or limits_of(head)
+    async with equipped(
+        model,
+        toolsets,
+        policy=policy or Auto(),
+        limits=limits,
+        instructions=head.instructions,
+        sink=sink,
+        tool_deps=tool_deps,
+    ) as equipment:
+        with store.take_over(turn_id) as log:
+            found = standing(store, turn_id)
+            role = found.role or flow.start
+            if role not in flow.lineup:
+                raise UsageError(f"turn {turn_id} goes on with {role}, a role that the flow {flow.name} does not have")
+            seal_again(store, found)
+            past = CutOff(found.after)
+            state = found.state
+            state.request = RequestContext(head.request_id, limits.max_iterations, debug)
+            state.started_ms = equipment.clock.ms()
+            return await drive(
+                flow,
+                state,
+                equipment.deps(flow, log, past),
+                interrupt or Interrupt(),
+                notices=[f"resumed at {role}, after {found.visits} visits of nodes", *past.warnings],
+                visits=found.visits,
+                start=made_again(flow.lineup[role], found.given),
+            )
+
+
+def limits_of(head: TurnHead) -> Limits:
+    """The limits that a turn began with."""
+    return _LIMITS.validate_python(head.limits)
+
+
+def _compare(head: TurnHead, flow: Flow, accepted: bool) -> None:
+    if head.graph_hash == flow.graph_hash or accepted:
+        return
+    what = "; ".join(differences(head.graph, flow.shape)) or "its record is of an older version, without its graph"
+    raise UsageError(
+        f"the graph of turn {head.turn_id} has changed since it began: {what}; choose the flow it ran in, or give "
+        "--accept-graph-change to go on in the new one"
+    )
