@@ -16,6 +16,7 @@ from pydantic_ai.tools import ToolDefinition
 from ..tools.secret import Secrets
 from .errors import ContextOverflow, ProviderError, TurngraphError, UsageError
 from .history.sanitise import sanitise
+from .history.wire import distinct_ids, one_prompt
 from .overflow import body_message, is_overflow
 
 _LONGEST_PROVIDER_MESSAGE = 500
@@ -43,6 +44,7 @@ class ModelPort:
         self._settings = ModelSettings(max_tokens=max_tokens) if max_tokens is not None else None
         self._prepared: list[ModelMessage] = []
         self._seen = 0
+        self._ids: set[str] = set()
         self.max_tokens = max_tokens
         self.instructions = instructions
         self._beside: dict[int, ModelPort] = {}
@@ -97,12 +99,15 @@ class ModelPort:
 
     def forget(self) -> None:
         """Prepare the whole history again at the next request, since it was rewritten."""
-        self._prepared, self._seen = [], 0
+        self._prepared, self._seen, self._ids = [], 0, set()
 
     def _wire(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[ModelMessage]:
+        if self._prepared and len(messages) > self._seen and messages[self._seen].kind == self._prepared[-1].kind:
+            self.forget()
         if len(messages) > self._seen:
-            added, _ = sanitise(messages[self._seen :])
-            self._prepared += self.model.prepare_messages(added, parameters)
+            added, _ = sanitise(messages[self._seen :], continues=self._seen > 0)
+            prepared = self.model.prepare_messages(distinct_ids(added, self._ids), parameters)
+            self._prepared += map(one_prompt, prepared)
             self._seen = len(messages)
         return self._prepared
 

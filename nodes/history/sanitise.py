@@ -2,131 +2,113 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelRequestPart,
-    ModelResponse,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+
+from . import pairs, sayings
+from .joined import joined
+
+NO_BEGINNING = "[The beginning of this conversation is missing.]"
+REQUESTS_JOINED = "request(s) joined to the one before"
+RESPONSES_JOINED = "response(s) joined to the one before"
+BEGUN = "missing beginning marked"
+_ORDER = (
+    sayings.EMPTY_MESSAGE,
+    sayings.EMPTY_TEXT,
+    sayings.STALE_PROMPT,
+    sayings.OLD_RETRY,
+    pairs.NO_RESULT,
+    pairs.MOVED,
+    pairs.REPEATED,
+    pairs.ORPHANED,
+    pairs.RENAMED,
+    REQUESTS_JOINED,
+    RESPONSES_JOINED,
+    BEGUN,
 )
 
-UNANSWERED = "Interrupted: no result of this call was recorded, and its effects may have happened."
 
-_Place = tuple[int, int]
-"""Where a part stands: the number of its message, and its number in it."""
-
-
-def sanitise(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], list[str]]:
+def sanitise(messages: Sequence[ModelMessage], *, continues: bool = False) -> tuple[list[ModelMessage], list[str]]:
     """The history with every call answered and nothing empty, and what had to be mended, in words.
 
-    Responses without text and calls go, and so do results without a call. After each response with calls comes one
-    request that starts with one result for each call, in their order: a result that came late is moved there, and a
-    call that has none gets one that says so. Neighbouring requests become one.
+    Requests and responses take turns, a request first. After each response with calls comes one request that starts
+    with one result for each call, in their order: a result that came late is moved there, and a call that has none
+    gets one that says so. Results without a call go, and so does what says nothing: empty texts, and responses that
+    only think. Neighbours of one kind become one message. System prompts go, since the instructions of now are sent
+    with each request. A call whose arguments are no JSON object stays, with its result: it is sent as an object that
+    holds them. `continues` is for the next part of a history: it may begin with a response.
     """
-    if _is_clean(messages):
+    if _is_clean(messages, continues):
         return list(messages), []
-    spoken = [message for message in messages if not _is_empty(message)]
-    answers = _answers(spoken)
+    counted: Counter[str] = Counter()
+    said = [left for message in messages if (left := sayings.sayings(message, counted)) is not None]
+    answers = pairs.Answers.of(said, counted)
     mended: list[ModelMessage] = []
-    for number, message in enumerate(spoken):
+    for number, message in enumerate(said):
         if isinstance(message, ModelResponse):
-            mended.append(message)
-            if results := list(_results(number, message, answers)):
-                mended.append(ModelRequest(parts=results))
-        elif others := [part for part in message.parts if not isinstance(part, ToolReturnPart)]:
-            _say(mended, message, others)
-        elif mended and isinstance(mended[-1], ModelRequest):
-            _say(mended, message, [])
-    results = [part for message in spoken for part in message.parts if isinstance(part, ToolReturnPart)]
-    calls = [part for message in spoken for part in message.parts if isinstance(part, ToolCallPart)]
-    counted = [
-        (len(messages) - len(spoken), "empty message(s) left out"),
-        (len(calls) - len(answers), "unanswered call(s) answered as interrupted"),
-        (len(results) - len(answers), "result(s) without a call left out"),
-    ]
-    return mended, [f"{count} {what}" for count, what in counted if count]
+            _respond(mended, message, answers.to(number, counted), counted)
+        else:
+            counted[REQUESTS_JOINED] += number > 0 and isinstance(said[number - 1], ModelRequest)
+            _request(mended, message)
+    if mended and isinstance(mended[0], ModelResponse) and not continues:
+        counted[BEGUN] += 1
+        mended.insert(0, ModelRequest(parts=[UserPromptPart(NO_BEGINNING, timestamp=mended[0].timestamp)]))
+    return mended, [f"{counted[what]} {what}" for what in _ORDER if counted[what]]
 
 
-def _is_clean(messages: Sequence[ModelMessage]) -> bool:
+def _is_clean(messages: Sequence[ModelMessage], continues: bool) -> bool:
     """Whether there is nothing to mend, which is the rule and costs one look at each part."""
     calls: list[str] = []
-    after_request = False
+    after: type[ModelMessage] | None = None if continues else ModelResponse
     for message in messages:
-        if _is_empty(message) or (after_request and isinstance(message, ModelRequest)):
+        if type(message) is after or not sayings.says_something(message):
             return False
-        after_request = isinstance(message, ModelRequest)
+        after = type(message)
         if isinstance(message, ModelRequest):
             results = [part.tool_call_id for part in message.parts if isinstance(part, ToolReturnPart)]
             if results != calls or not all(isinstance(part, ToolReturnPart) for part in message.parts[: len(results)]):
                 return False
             calls = []
-        elif calls:
-            return False
-        else:
-            calls = [part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)]
+        elif asked := message.tool_calls:
+            if not pairs.are_sendable(asked):
+                return False
+            calls = [call.tool_call_id for call in asked]
     return not calls
 
 
-def _answers(messages: Sequence[ModelMessage]) -> Mapping[_Place, ToolReturnPart]:
-    """The result of each call that has one.
+def _respond(
+    mended: list[ModelMessage], response: ModelResponse, results: list[ToolReturnPart], counted: Counter[str]
+) -> None:
+    """Add a response and the results of its calls; it joins a response before it.
 
-    A result answers the oldest open call of its id before it; a later response that uses the id again closes the
-    calls of the earlier one, since some servers give every call the same id.
+    The joined one is no longer what a provider knows by an id.
     """
-    answers: dict[_Place, ToolReturnPart] = {}
-    waiting: dict[str, deque[_Place]] = {}
-    for number, message in enumerate(messages):
-        if isinstance(message, ModelResponse):
-            for call in message.tool_calls:
-                if any(place[0] != number for place in waiting.get(call.tool_call_id, ())):
-                    del waiting[call.tool_call_id]
-                waiting.setdefault(call.tool_call_id, deque()).append((number, _position(message, call)))
-        else:
-            for part in message.parts:
-                if isinstance(part, ToolReturnPart) and waiting.get(part.tool_call_id):
-                    answers[waiting[part.tool_call_id].popleft()] = part
-    return answers
-
-
-def _results(
-    number: int, response: ModelResponse, answers: Mapping[_Place, ToolReturnPart]
-) -> Iterator[ToolReturnPart]:
-    for call in response.tool_calls:
-        yield answers.get((number, _position(response, call))) or ToolReturnPart(
-            tool_name=call.tool_name,
-            content=UNANSWERED,
-            tool_call_id=call.tool_call_id,
-            timestamp=response.timestamp,
-            outcome="interrupted",
+    if not pairs.are_sendable(response.tool_calls):
+        response, results = pairs.renamed(response, results, counted)
+    if mended and isinstance(before := mended[-1], ModelResponse):
+        counted[RESPONSES_JOINED] += 1
+        mended[-1] = replace(
+            response, parts=[*before.parts, *response.parts], provider_response_id=None, history_digest=None
         )
+    else:
+        mended.append(response)
+    if results:
+        mended.append(ModelRequest(parts=results))
 
 
-def _position(response: ModelResponse, call: ToolCallPart) -> int:
-    return next(number for number, part in enumerate(response.parts) if part is call)
-
-
-def _say(mended: list[ModelMessage], request: ModelRequest, others: Sequence[ModelRequestPart]) -> None:
-    """Add a request, or let it join the one before it; one that needs no change stays the object it is."""
-    joined = mended.pop().parts if mended and isinstance(mended[-1], ModelRequest) else ()
-    parts = cast(list[ModelRequestPart], [*joined, *others])
-    mended.append(request if parts == list(request.parts) else replace(request, parts=parts))
-
-
-def _is_empty(message: ModelMessage) -> bool:
-    if isinstance(message, ModelRequest):
-        return not message.parts
-    for part in message.parts:
-        if isinstance(part, TextPart):
-            if part.content.strip():
-                return False
-        elif not isinstance(part, ThinkingPart):
-            return False
-    return True
+def _request(mended: list[ModelMessage], request: ModelRequest) -> None:
+    """Add what a request says beside results, or let it join the one before; unchanged, it stays the object it is."""
+    others = [part for part in request.parts if not isinstance(part, ToolReturnPart)]
+    before = mended[-1] if mended else None
+    if not isinstance(before, ModelRequest):
+        if others:
+            mended.append(request if len(others) == len(request.parts) else replace(request, parts=others))
+        return
+    if others:
+        before = joined(before, replace(request, parts=others))
+    elif before.timestamp is None:
+        before = replace(request, parts=before.parts)
+    mended[-1] = request if list(before.parts) == list(request.parts) else before
