@@ -15,6 +15,8 @@ from ...nodes.errors import StoreError
 from .schema import APPLICATION_ID, MIGRATIONS
 
 BUSY_TIMEOUT_MS = 10_000
+PAGE_BYTES = 1024  # a row is small, and each that is written rewrites whole pages
+PAGES_BEFORE_CHECKPOINT = 4000
 
 
 class Database:
@@ -53,6 +55,22 @@ class Database:
         """The first row, or `None`."""
         with self._lock, self._explained():
             return self._connection.execute(sql, parameters).fetchone()
+
+    def some(self, sql: str, *parameters: Any, most: int) -> list[Any]:
+        """The first rows, until the last columns of them, which are bytes or `None`, add up to so many bytes."""
+        found: list[Any] = []
+        size = 0
+        with self._lock, self._explained():
+            for row in self._connection.execute(sql, parameters):
+                found.append(row)
+                size += len(row[-1] or b"")
+                if size >= most:
+                    break
+        return found
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        with self._lock, self._explained():
+            self._connection.execute(sql, parameters)
 
     def insert(self, sql: str, rows: Sequence[Sequence[Any]], *, durable: bool = False) -> int | None:
         """Insert rows, all or none, and return the id of the last; `None` when the statement inserted none.
@@ -97,17 +115,19 @@ class Database:
     def _prepare(self) -> None:
         with self.transaction("DEFERRED"):
             version = self._version()  # before anything is written: the file may be someone else's
+        if version == 0:
+            self._connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         if self.row("PRAGMA journal_mode")[0] not in ("wal", "memory"):
             mode = self._write_ahead()
             if mode != "wal":
                 raise StoreError(f"the store {self.name} is on a file system without shared memory; use a local disk")
         self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_CHECKPOINT}")
         if version == len(MIGRATIONS):
             return
         with self.transaction():
-            for number, statements in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
-                for statement in statements:
-                    self._connection.execute(statement)
+            for number, migrate in enumerate(MIGRATIONS[self._version() :], self._version() + 1):
+                migrate(self._connection)
                 self._connection.execute(f"PRAGMA user_version = {number}")
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 

@@ -1,4 +1,4 @@
-"""Which process runs a turn, and whether it still lives."""
+"""Which process runs a turn, and whether it still lives and runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 
@@ -28,22 +29,38 @@ def this_process() -> Owner:
     return Owner(socket.gethostname(), pid, started=_started(pid), boot=_boot(), namespace=_namespace())
 
 
-def is_alive(owner: Owner) -> bool | None:
-    """Whether the owner still runs; `None` when it cannot be told: it belongs to another machine or container."""
+_HALTED = ("T", "t")
+_DEAD = ("Z", "X")
+
+
+class Condition(Enum):
+    """What can be seen of an owner; nothing of one that belongs to another machine or container."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    GONE = "gone"
+    UNSEEN = "unseen"
+
+
+def condition_of(owner: Owner) -> Condition:
+    """Whether the owner still lives, and is not halted by a signal or a debugger."""
     boot = _boot()
     if owner.host == socket.gethostname() and owner.boot != boot:
-        return False
+        return Condition.GONE
     if owner.boot != boot or owner.namespace != _namespace():
-        return None
+        return Condition.UNSEEN
     if boot is None and owner.host != socket.gethostname():
-        return None
+        return Condition.UNSEEN
     try:
         os.kill(owner.pid, 0)
     except ProcessLookupError:
-        return False
+        return Condition.GONE
     except PermissionError:
         pass  # it lives, and belongs to someone else
-    return _started(owner.pid) == owner.started
+    started, state = _seen(owner.pid)
+    if started != owner.started:
+        return Condition.GONE
+    return Condition.STOPPED if state in _HALTED else Condition.RUNNING
 
 
 def _boot() -> str | None:
@@ -61,22 +78,27 @@ def _namespace() -> int | None:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started, in its system's own words; `None` for one that is gone or a zombie."""
+    return _seen(pid)[0]
+
+
+def _seen(pid: int) -> tuple[str | None, str]:
+    """When a process started, in its system's own words, and its state; `None` for one that is gone or a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
+        return (None, "") if Path("/proc/self/stat").exists() else _seen_by_ps(pid)
     state, *rest = stat[stat.rindex(")") + 2 :].split()
-    return None if state in "ZX" else rest[18]
+    return (None if state in _DEAD else rest[18]), state
 
 
-def _started_by_ps(pid: int) -> str | None:
+def _seen_by_ps(pid: int) -> tuple[str | None, str]:
     ps = subprocess.run(
-        ["ps", "-o", "lstart=", "-p", str(pid)],
+        ["ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "LC_ALL": "C"},
     )
-    return ps.stdout.strip() or None
+    state, _, started = ps.stdout.strip().partition(" ")
+    return (started.strip() or None if state[:1] not in _DEAD else None), state[:1]

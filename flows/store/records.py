@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter
-from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from ...nodes.deps import Visit
+from ...nodes.history.stamp import unstamp
 from ...nodes.outcome import Outcome, TurnResult
 from ...nodes.slots import CallStatus
 from ...tools.effects import Effect
@@ -22,16 +22,22 @@ class SessionBody:
     workdir: str
 
 
+@dataclass(frozen=True)
+class BranchBody:
+    """From here on the session's history is the one that the row `after`, of any session, sees, and what follows."""
+
+    after: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class TurnHead:
     """What a turn starts with. `lineup` names the class, as `module:QualName`, that plays each role, and
     `sources` the hash of its source file; `graph_hash` tells whether two turns ran the same graph; `instructions` is
-    the system prompt as it was sent."""
+    the system prompt as it was sent. `limits` and `asked`, what the turn was asked to run with, are plain JSON."""
 
     turn_id: str
     session_id: str
     request_id: str
-    prompt: str
     flow: str
     lineup: Mapping[str, str]
     model: str
@@ -40,15 +46,50 @@ class TurnHead:
     instructions: str
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     graph_hash: str = ""
+    limits: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    asked: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a turn that was not begun by its prompt alone starts from: a visit's row of another turn, by its id."""
+
+    turn: str
+    visit: int
 
 
 @dataclass(frozen=True)
 class TurnBody:
-    """A turn took its session: the turns of a session count its epochs."""
+    """A turn took its session: the turns of a session, and who resumed them, count its epochs.
+
+    `prompt_row` is the row that holds the prompt: this one, or that of the turn it is shared with.
+    """
 
     epoch: int
     owner: Owner
     head: TurnHead
+    prompt: ModelRequest | None
+    prompt_row: int
+    origin: Origin | None = None
+
+    @property
+    def said(self) -> str:
+        """The text of the prompt, without the time before it."""
+        parts = self.prompt.parts if self.prompt else ()
+        return unstamp("\n".join(_text_of(part) for part in parts if isinstance(part, UserPromptPart)))
+
+
+def _text_of(part: UserPromptPart) -> str:
+    content = part.content
+    return content if isinstance(content, str) else "\n".join(item for item in content if isinstance(item, str))
+
+
+@dataclass(frozen=True)
+class ResumeBody:
+    """Another owner took over the turn, and with it its session."""
+
+    epoch: int
+    owner: Owner
 
 
 @dataclass(frozen=True)
@@ -83,7 +124,10 @@ class ResultBody:
 
 @dataclass(frozen=True)
 class VisitBody:
+    """A node was visited; its duration is kept to the microsecond. `changed` is what it changed in the state."""
+
     visit: Visit
+    changed: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -93,9 +137,43 @@ class RepairBody:
 
 @dataclass(frozen=True)
 class SealBody:
-    """Makes messages visible: an item is the row of a message, or the rows of the results of one request."""
+    """Makes messages visible: an item is the row of a message, or the rows of the results of one request.
+
+    `replies` are those of the rows that hold a model's reply.
+    """
 
     messages: tuple[int | tuple[int, ...], ...]
+    replies: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PruneBody:
+    """From here on only the last `whole` replies of the history keep the results of their calls."""
+
+    whole: int
+
+
+@dataclass(frozen=True)
+class CompactBody:
+    """From here on the history is the message of the row `summary`, and the last `kept` replies."""
+
+    summary: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class ExternalBody:
+    """A message from outside; `turn` is the row of the turn that ran then, whose messages come before it."""
+
+    message: ModelMessage
+    turn: int | None = None
+
+
+@dataclass(frozen=True)
+class TreeBody:
+    """The workspace's files at this point, as a commit."""
+
+    commit: str
 
 
 @dataclass(frozen=True)
@@ -110,13 +188,19 @@ class ReleaseBody:
 
 Body = (
     SessionBody
+    | BranchBody
     | TurnBody
+    | ResumeBody
     | MessageBody
     | IntentBody
     | ResultBody
     | VisitBody
     | RepairBody
     | SealBody
+    | PruneBody
+    | CompactBody
+    | ExternalBody
+    | TreeBody
     | EndBody
     | ReleaseBody
 )
@@ -144,7 +228,11 @@ class LoadedHistory(NamedTuple):
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """`last_used_at` is when its last turn began or ended; `last_outcome` is `None` where it did not end."""
+    """`last_used_at` is when its last turn began or ended; `last_outcome` is `None` where it did not end.
+
+    `tokens` is the size of the context at its last sealed reply: what went in and what came out. `forked_from` is
+    the id of the session that this one began from.
+    """
 
     id: str
     workdir: str
@@ -153,29 +241,5 @@ class SessionSummary:
     turns: int
     first_prompt: str | None
     last_outcome: Outcome | None
-
-
-_CONFIG = ConfigDict(defer_build=True, ser_json_bytes="base64", val_json_bytes="base64")
-
-
-def _adapter(body: type[Body]) -> TypeAdapter[Body]:
-    # `| None`, because only a config given here reaches the messages inside, and a bare dataclass takes none.
-    optional: Any = body | None
-    return TypeAdapter(optional, config=_CONFIG)
-
-
-ADAPTERS: dict[str, TypeAdapter[Body]] = {
-    kind: _adapter(body)
-    for kind, body in {
-        "session": SessionBody,
-        "turn": TurnBody,
-        "message": MessageBody,
-        "intent": IntentBody,
-        "result": ResultBody,
-        "visit": VisitBody,
-        "repair": RepairBody,
-        "seal": SealBody,
-        "end": EndBody,
-        "release": ReleaseBody,
-    }.items()
-}
+    tokens: int | None = None
+    forked_from: str | None = None

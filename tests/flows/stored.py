@@ -25,15 +25,14 @@ from turngraph.nodes.outcome import Outcome, TurnResult
 from turngraph.nodes.slots import CallStatus, Slot
 
 
-def head(session_id: str, turn_id: str = "turn-1", *, prompt: str = "hello", workdir: str = "/work") -> TurnHead:
+def head(session_id: str, turn_id: str = "turn-1", *, workdir: str = "/work", model: str = "test") -> TurnHead:
     return TurnHead(
         turn_id=turn_id,
         session_id=session_id,
         request_id=turn_id[:8],
-        prompt=prompt,
         flow="standard",
         lineup={"stream": "turngraph.nodes.stream:Stream"},
-        model="test",
+        model=model,
         policy="Auto",
         workdir=workdir,
         instructions="be brief",
@@ -78,9 +77,9 @@ def seal_all(log: TurnWriter, messages: Sequence[ModelMessage], iteration: int =
 
 def whole_turn(store: Store, session_id: str, turn_id: str = "turn-1", prompt: str = "hello") -> TurnResult:
     """One turn that says something and ends; what it ended with."""
-    turn = head(session_id, turn_id, prompt=prompt)
-    with store.begin_turn(turn) as log:
-        seal_all(log, [said(prompt), answered("done")])
+    turn, asked = head(session_id, turn_id), said(prompt)
+    with store.begin_turn(turn, asked) as log:
+        seal_all(log, [asked, answered("done")])
         result = outcome_of(turn)
         log.end(result)
     return result

@@ -1,0 +1,196 @@
+"""Which rows make up a session's history: its chain of seals, walked from the newest back as far as it is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .codec import read_facts
+from .database import Database
+from .rows import sealed
+from .schema import CHAIN
+
+_STEP = 200
+_LINKS = f"""SELECT id, turn, kind, at, facts FROM log
+    WHERE session = ? AND {CHAIN} AND id <= ? ORDER BY id DESC LIMIT {_STEP}"""
+
+
+class Link(NamedTuple):
+    """A row of the chain; its facts are `None` where they cannot be read."""
+
+    id: int
+    turn: int | None
+    kind: str
+    at: int
+    facts: Any
+
+
+@dataclass(frozen=True)
+class Item:
+    """One message: the row that holds it, or the rows of the results in it.
+
+    `cleared` results are shown without their content. Of a `first` request after a cut the results are left out:
+    they answer a reply that was cut off.
+    """
+
+    rows: tuple[int, ...]
+    results: bool = False
+    reply: bool = False
+    at: int = 0
+    cleared: bool = False
+    first: bool = False
+
+
+Unit = tuple[Item, ...]
+"""Messages that are visible together or not at all; none where the seal cannot be read."""
+
+
+def links(database: Database, session: int, upto: int | None = None) -> Iterator[Link]:
+    """The chain of a session as its row `upto` saw it, the newest first, through all sessions it branched off."""
+    below = 2**62 if upto is None else upto
+    while True:
+        rows = database.rows(_LINKS, session, below)
+        for row, turn, kind, at, facts in rows:
+            below = row - 1
+            link = Link(row, turn, kind, at, _facts(facts))
+            if kind == "branch":
+                after = link.facts["after"] if isinstance(link.facts, dict) else 0
+                origin = database.row("SELECT session FROM log WHERE id = ?", after)
+                if origin is None:
+                    return
+                session, below = origin[0], after
+                break
+            yield link
+        else:
+            if len(rows) < _STEP:
+                return
+
+
+def last_reply(database: Database, session: int) -> int | None:
+    """The row of the reply that was sealed last in a session's history."""
+    for link in links(database, session):
+        if link.kind == "seal" and link.facts and link.facts.get("replies"):
+            return link.facts["replies"][-1]
+    return None
+
+
+@dataclass
+class _Walk:
+    """What is known on the way back.
+
+    `whole` and `kept` count replies from the newest: results before the `whole` last ones are cleared, and what is
+    before the `kept` last ones is not part of the history. `floor` is the row of the turn that cut it: what came from
+    outside during that turn was not cut, and is looked for as far back.
+    """
+
+    units: list[Unit] = field(default_factory=list[Unit])
+    last_seals: dict[int, int] = field(default_factory=dict[int, int])
+    summaries: list[int] = field(default_factory=list[int])
+    replies: int = 0
+    whole: float = math.inf
+    kept: float = math.inf
+    floor: int | None = None
+    cut: bool = False
+
+    def take(self, link: Link) -> bool:
+        """Add what a row says; false where nothing before it counts."""
+        if self.cut and (self.floor is None or link.id < self.floor):
+            return False
+        match link.kind:
+            case "external":
+                self._external(link)
+            case _ if self.cut:
+                pass
+            case "seal":
+                self._seal(link)
+            case "prune":
+                self.whole = min(self.whole, self.replies + _count(link, "whole"))
+            case "compact":
+                self._compact(link)
+            case _:
+                pass
+        return True
+
+    def _seal(self, link: Link) -> None:
+        unit = _sealed_unit(link)
+        if link.turn is not None and link.turn not in self.last_seals:
+            self.last_seals[link.turn] = len(self.units)
+        self._add(unit)
+
+    def _external(self, link: Link) -> None:
+        facts = link.facts if isinstance(link.facts, dict) else {}
+        item = Item((link.id,), reply=bool(facts.get("reply")), at=link.at)
+        turn = facts.get("turn")
+        if turn in self.last_seals:
+            self.units.insert(self.last_seals[turn], (item,))
+            for other, place in self.last_seals.items():
+                if place >= self.last_seals[turn]:
+                    self.last_seals[other] = place + 1
+        elif self.cut:
+            if turn == self.floor:
+                self.units.append((item,))
+        else:
+            self._add((item,))
+
+    def _compact(self, link: Link) -> None:
+        kept = self.replies + _count(link, "kept")
+        if kept >= self.kept:
+            return
+        facts = link.facts if isinstance(link.facts, dict) else {}
+        self.kept, self.floor = kept, link.turn
+        self.summaries.append(facts.get("summary", 0))
+        self.cut = kept == self.replies
+
+    def _add(self, unit: Unit) -> None:
+        taken: list[Item] = []
+        for item in reversed(unit):
+            closing = self.replies >= self.kept
+            if closing and item.reply:
+                self.cut = True
+                break
+            if closing and item.results:
+                continue
+            taken.append(
+                Item(item.rows, item.results, item.reply, item.at, item.results and self.replies >= self.whole, closing)
+            )
+            self.replies += item.reply
+        if taken or not unit:
+            self.units.append(tuple(reversed(taken)))
+
+
+def history_units(database: Database, session: int, upto: int | None = None) -> list[Unit]:
+    """The units of a session's history as its row `upto` saw it, the oldest first."""
+    walk = _Walk()
+    for link in links(database, session, upto):
+        if not walk.take(link):
+            break
+    summaries: list[Unit] = [(Item((row,)),) for row in walk.summaries]
+    return [*summaries, *reversed(walk.units)]
+
+
+def _sealed_unit(link: Link) -> Unit:
+    try:
+        items, replies = sealed(link.facts), set(link.facts.get("replies", ()))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()
+    return tuple(
+        Item((item,), reply=item in replies, at=link.at)
+        if isinstance(item, int)
+        else Item(item, results=True, at=link.at)
+        for item in items
+    )
+
+
+def _count(link: Link, name: str) -> float:
+    """A count of replies that a row says; without end where it cannot be read."""
+    count = link.facts.get(name) if isinstance(link.facts, dict) else None
+    return count if isinstance(count, int) else math.inf
+
+
+def _facts(facts: str) -> Any:
+    try:
+        return read_facts(facts)
+    except ValueError:
+        return None
