@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .codec import read_facts
+from .codec import known_facts
 from .database import Database
 from .rows import sealed
 from .schema import CHAIN
@@ -18,13 +18,13 @@ _LINKS = f"""SELECT id, turn, kind, at, facts FROM log
 
 
 class Link(NamedTuple):
-    """A row of the chain; its facts are `None` where they cannot be read."""
+    """A row of the chain; it has no facts where they cannot be read."""
 
     id: int
     turn: int | None
     kind: str
     at: int
-    facts: Any
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def links(database: Database, session: int, upto: int | None = None) -> Iterator
         rows = database.rows(_LINKS, session, below)
         for row, turn, kind, at, facts in rows:
             below = row - 1
-            link = Link(row, turn, kind, at, _facts(facts))
+            link = Link(row, turn, kind, at, known_facts(facts))
             if kind == "branch":
-                after = link.facts["after"] if isinstance(link.facts, dict) else 0
-                origin = database.row("SELECT session FROM log WHERE id = ?", after)
+                below = link.facts.get("after", 0)
+                origin = database.row("SELECT session FROM log WHERE id = ?", below)
                 if origin is None:
                     return
-                session, below = origin[0], after
+                (session,) = origin
                 break
             yield link
         else:
@@ -71,7 +71,7 @@ def links(database: Database, session: int, upto: int | None = None) -> Iterator
 def last_reply(database: Database, session: int) -> int | None:
     """The row of the reply that was sealed last in a session's history."""
     for link in links(database, session):
-        if link.kind == "seal" and link.facts and link.facts.get("replies"):
+        if link.kind == "seal" and link.facts.get("replies"):
             return link.facts["replies"][-1]
     return None
 
@@ -120,9 +120,8 @@ class _Walk:
         self._add(unit)
 
     def _external(self, link: Link) -> None:
-        facts = link.facts if isinstance(link.facts, dict) else {}
-        item = Item((link.id,), reply=bool(facts.get("reply")), at=link.at)
-        turn = facts.get("turn")
+        item = Item((link.id,), reply=bool(link.facts.get("reply")), at=link.at)
+        turn = link.facts.get("turn")
         if turn in self.last_seals:
             self.units.insert(self.last_seals[turn], (item,))
             for other, place in self.last_seals.items():
@@ -138,9 +137,8 @@ class _Walk:
         kept = self.replies + _count(link, "kept")
         if kept >= self.kept:
             return
-        facts = link.facts if isinstance(link.facts, dict) else {}
         self.kept, self.floor = kept, link.turn
-        self.summaries.append(facts.get("summary", 0))
+        self.summaries.append(link.facts.get("summary", 0))
         self.cut = kept == self.replies
 
     def _add(self, unit: Unit) -> None:
@@ -170,6 +168,15 @@ def history_units(database: Database, session: int, upto: int | None = None) -> 
     return [*summaries, *reversed(walk.units)]
 
 
+def sealed_unit(database: Database, row: int) -> Unit:
+    """What the seal of a row makes visible."""
+    found = database.row("SELECT id, turn, kind, at, facts FROM log WHERE id = ? AND kind = 'seal'", row)
+    if found is None:
+        return ()
+    row, turn, kind, at, facts = found
+    return _sealed_unit(Link(row, turn, kind, at, known_facts(facts)))
+
+
 def _sealed_unit(link: Link) -> Unit:
     try:
         items, replies = sealed(link.facts), set(link.facts.get("replies", ()))
@@ -185,12 +192,4 @@ def _sealed_unit(link: Link) -> Unit:
 
 def _count(link: Link, name: str) -> float:
     """A count of replies that a row says; without end where it cannot be read."""
-    count = link.facts.get(name) if isinstance(link.facts, dict) else None
-    return count if isinstance(count, int) else math.inf
-
-
-def _facts(facts: str) -> Any:
-    try:
-        return read_facts(facts)
-    except ValueError:
-        return None
+    return link.facts.get(name, math.inf)

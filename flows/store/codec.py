@@ -50,15 +50,25 @@ def write_facts(facts: Mapping[str, Any]) -> str:
     return _written(_plain, facts)
 
 
-def read_facts(facts: str | bytes) -> Any:
+def read_facts(facts: str) -> dict[str, Any]:
     """What `write_facts` wrote.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is no JSON object.
     """
-    value = from_json(facts)
-    marked = _MARK in facts if isinstance(facts, str) else _MARK_BYTES in facts
-    return _map_text(value, _restore) if marked else value
+    value: object = from_json(facts)
+    if not isinstance(value, dict):
+        raise ValueError("the facts of a row are no JSON object")
+    told = cast(dict[str, Any], value)
+    return _map_text(told, _restore) if _MARK in facts else told
+
+
+def known_facts(facts: str) -> dict[str, Any]:
+    """What `write_facts` wrote; nothing where it cannot be read."""
+    try:
+        return read_facts(facts)
+    except ValueError:
+        return {}
 
 
 def write_message(message: ModelMessage) -> str:
@@ -105,14 +115,14 @@ def write_result(part: ToolReturnPart, *, without: Sequence[str] = ()) -> str:
     return _written(lambda one: _RESULT.dump_json(one, exclude=unsaid, fallback=as_text, warnings=False), part)
 
 
-def read_result(content: bytes) -> ToolReturnPart:
+def read_result(content: bytes) -> ToolReturnPart[Any]:
     """What `write_result` wrote.
 
     Raises:
         ValueError: it is no JSON, or no result.
     """
-    part: object = _RESULT.validate_json(content)
-    if not isinstance(part, ToolReturnPart):
+    part: Any = _RESULT.validate_json(content)
+    if part is None:
         raise ValueError("the row holds no result")
     return _map_text(part, _restore) if _MARK_BYTES in content else part
 
@@ -129,14 +139,14 @@ def plain_call(call: ToolCallPart) -> Any:
     )
 
 
-def call_of(plain: Any) -> ToolCallPart:
+def call_of(plain: Any) -> ToolCallPart[Any]:
     """The call that plain values say.
 
     Raises:
         ValueError: they say no call.
     """
-    call: object = _CALL.validate_python(plain)
-    if not isinstance(call, ToolCallPart):
+    call: Any = _CALL.validate_python(plain)
+    if call is None:
         raise ValueError("the row holds no call")
     return call
 
@@ -158,7 +168,7 @@ def _plain(facts: Any) -> bytes:
 
 def _unsaid(value: Any) -> dict[str, Any]:
     """The fields of a message, a part or a usage that need no saying, since they have their default."""
-    return {name: True for name, default in _defaults(type(value)) if _same(getattr(value, name), default)}
+    return {name: True for name, default in _defaults(value.__class__) if _same(getattr(value, name), default)}
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -166,7 +176,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 @cache
-def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
+def _defaults(cls: type[Any]) -> tuple[tuple[str, Any], ...]:
     """The fields of a dataclass that always default to one value; what tells the type has to be said."""
     found: list[tuple[str, Any]] = []
     for field in dataclasses.fields(cls):

@@ -14,12 +14,13 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     ThinkingPart,
+    ToolCallPart,
     ToolReturnPart,
 )
 
 from ...nodes.history.prune import PLACEHOLDER
 from ...nodes.reply import split_thoughts
-from .chain import Item, Unit, history_units
+from .chain import Item, Unit, history_units, sealed_unit
 from .codec import call_of, read_facts, read_messages, read_result
 from .database import Database
 from .records import LoadedHistory
@@ -53,7 +54,15 @@ class _Prepared:
 
 def load_history(database: Database, session: int, upto: int | None = None) -> LoadedHistory:
     """The history of the session of a row, as its row `upto` saw it."""
-    units = history_units(database, session, upto)
+    return _load(database, history_units(database, session, upto))
+
+
+def load_seal(database: Database, row: int) -> list[ModelMessage]:
+    """The messages of one seal."""
+    return _load(database, [sealed_unit(database, row)]).messages
+
+
+def _load(database: Database, units: Sequence[Unit]) -> LoadedHistory:
     rows = _rows(database, [-row if item.cleared else row for unit in units for item in unit for row in item.rows])
     loaded = LoadedHistory([], 0)
     waiting: list[_Prepared] = []
@@ -175,12 +184,13 @@ def _clear(facts: Any, content: bytes | None, before: Sequence[ModelMessage]) ->
     """A result without its content, which was not even read where its call and its facts tell the rest."""
     if content is not None:
         return replace(read_result(content), content=PLACEHOLDER, outcome="success", metadata=None)
-    if "call" in facts:
-        call = call_of(facts["call"])
-    else:
-        reply = next(message for message in reversed(before) if isinstance(message, ModelResponse))
-        call = reply.tool_calls[facts["position"]]
+    reply = next(message for message in reversed(before) if isinstance(message, ModelResponse))
+    call = call_of(facts["call"]) if "call" in facts else _calls(reply)[facts["position"]]
     return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=time_of(facts["ts"]))
+
+
+def _calls(reply: ModelResponse) -> list[ToolCallPart[Any]]:
+    return [part for part in reply.parts if isinstance(part, ToolCallPart)]
 
 
 def _join(messages: list[ModelMessage], message: ModelMessage) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic_ai.messages import ModelRequest, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from ...nodes.errors import StoreError
 from ...nodes.reply import text_of
-from .codec import read_facts
+from .codec import read_facts, read_messages
 from .database import Database
 from .records import Body, EndBody, MessageBody, Origin, Record, SealBody, TurnBody, TurnHead
 from .rows import Row, head_of, owner_of, prompt_of, result_of, time_of
@@ -64,13 +64,19 @@ def head_in(database: Database, facts: Any, *, turn_id: str, session_id: str) ->
         raise StoreError(f"what turn {turn_id} began with cannot be read; begin a new turn") from error
 
 
-def prompt_in(database: Database, row: int) -> ModelRequest | None:
-    """The prompt that a row holds; `None` where it holds none that can be read."""
+def read_message(database: Database, row: int) -> ModelMessage | None:
+    """The message of a row; `None` where it holds none that can be read."""
     found = database.row("SELECT CAST(content AS BLOB) FROM log WHERE id = ?", row)
     try:
-        return None if found is None or found[0] is None else prompt_of(found[0])
+        return None if found is None or found[0] is None else read_messages([found[0]])[0]
     except ValueError:
         return None
+
+
+def prompt_in(database: Database, row: int) -> ModelRequest | None:
+    """The prompt that a row holds; `None` where it holds none that can be read."""
+    message = read_message(database, row)
+    return message if isinstance(message, ModelRequest) else None
 
 
 def _head(database: Database, facts: Any, turn_id: str, session_id: str) -> TurnHead:

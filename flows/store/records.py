@@ -31,9 +31,12 @@ class BranchBody:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnHead:
-    """What a turn starts with. `lineup` names the class, as `module:QualName`, that plays each role, and
-    `sources` the hash of its source file; `graph_hash` tells whether two turns ran the same graph; `instructions` is
-    the system prompt as it was sent. `limits` and `asked`, what the turn was asked to run with, are plain JSON."""
+    """What a turn starts with.
+
+    `lineup` names the class, as `module:QualName`, that plays each role, and `sources` the hash of its source file;
+    `graph` is the graph as plain JSON, and `graph_hash` tells whether two turns ran the same one; `instructions` is the
+    system prompt as it was sent. `limits` and `asked`, what the turn was asked to run with, are plain JSON.
+    """
 
     turn_id: str
     session_id: str
@@ -45,6 +48,7 @@ class TurnHead:
     workdir: str
     instructions: str
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    graph: Mapping[str, Any] = field(default_factory=dict[str, Any])
     graph_hash: str = ""
     limits: Mapping[str, Any] = field(default_factory=dict[str, Any])
     asked: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -68,6 +68,7 @@ def setup_facts(head: TurnHead) -> dict[str, Any]:
         "flow": head.flow,
         "lineup": dict(head.lineup),
         "sources": dict(head.sources),
+        "graph": dict(head.graph),
         "graph_hash": head.graph_hash,
         "model": head.model,
         "policy": head.policy,
@@ -148,7 +149,7 @@ def end_facts(result: TurnResult, head: TurnHead, last_answer: str | None) -> di
         "usage": usage,
         "duration_ms": result.duration_ms,
     }
-    for name, value, default in (
+    told: tuple[tuple[str, Any, Any], ...] = (
         ("answer", result.answer, last_answer),
         ("error", result.error, None),
         ("cost", None if result.cost is None else str(result.cost), None),
@@ -157,7 +158,8 @@ def end_facts(result: TurnResult, head: TurnHead, last_answer: str | None) -> di
         ("flow", result.flow, head.flow),
         ("model", result.model, head.model),
         ("graph_hash", result.graph_hash, head.graph_hash),
-    ):
+    )
+    for name, value, default in told:
         if value != default:
             facts[name] = value
     if dict(result.lineup) != _lineup(head):

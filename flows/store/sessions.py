@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from pydantic_ai.messages import ModelResponse
@@ -80,10 +81,8 @@ def _summary(database: Database, session: int, name: str, at: int, facts: str) -
         )
         if kind == "end":
             last_used, outcome = ended, _outcome(end)
-        try:
+        with suppress(StoreError):
             prompt = read_turn_body(database, turns[0]).said
-        except StoreError:
-            pass  # the summary of a session whose first turn is damaged has no prompt
     return SessionSummary(
         id=name,
         workdir=_workdir(facts),

@@ -15,8 +15,8 @@ from ...nodes.history.sanitise import sanitise
 from . import sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
-from .history import load_history
-from .journal import read_journal, read_turn_body
+from .history import load_history, load_seal
+from .journal import read_journal, read_message, read_turn_body
 from .records import LoadedHistory, Origin, Record, SessionSummary, TurnBody, TurnHead
 from .rows import is_reply
 from .schema import OWNERS
@@ -173,6 +173,14 @@ class Store:
             UnknownSession: there is no such session.
         """
         return load_history(self._database, turns.session_row(self._database, session_id), upto)
+
+    def message(self, row: int) -> ModelMessage | None:
+        """The message that a row holds, sealed or not, as it was written; `None` where none can be read."""
+        return read_message(self._database, row)
+
+    def sealed_messages(self, seal: int) -> list[ModelMessage]:
+        """The messages that the seal of a row makes visible; none where one of them cannot be read."""
+        return load_seal(self._database, seal)
 
     def add_messages(self, session_id: str, messages: Sequence[ModelMessage]) -> list[str]:
         """Put messages from outside into a session, also while a turn runs: they come after what it says.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart
 
 from ...nodes.errors import SessionBusy, StoreError, UnknownSession, UsageError
-from .codec import read_facts, read_messages, write_facts, write_message
+from .codec import known_facts, read_messages, write_facts, write_message
 from .database import Database
 from .journal import head_in, prompt_in
 from .owner import Condition, Owner, condition_of, this_process
@@ -39,7 +40,7 @@ class Holder:
     turn: int
     turn_id: str
     at: datetime
-    facts: Any
+    facts: Mapping[str, Any]
     last_kind: str
     last_sign: datetime
 
@@ -58,8 +59,7 @@ class Holder:
     @property
     def epoch(self) -> int:
         """Which owner of its session it was; 0 of a row that is damaged."""
-        epoch = self.facts.get("epoch") if isinstance(self.facts, dict) else None
-        return epoch if isinstance(epoch, int) else 0
+        return self.facts.get("epoch", 0)
 
 
 def next_id(database: Database) -> int:
@@ -88,7 +88,7 @@ def holder_of(database: Database, session: int) -> Holder | None:
     row, turn, at, facts = found
     turn_id = database.row("SELECT name FROM log WHERE id = ?", turn)[0]
     last_kind, last_at = database.row("SELECT kind, at FROM log WHERE turn = ? ORDER BY id DESC LIMIT 1", turn)
-    return Holder(row, turn, turn_id, time_of(at), _facts(facts), last_kind, time_of(last_at))
+    return Holder(row, turn, turn_id, time_of(at), known_facts(facts), last_kind, time_of(last_at))
 
 
 def is_running(database: Database, holder: Holder | None, lease: timedelta) -> bool:
@@ -173,8 +173,8 @@ def take_over(database: Database, lease: timedelta, turn_id: str) -> Taken:
         if holder.ended:
             raise UsageError(f"turn {turn_id} has ended, so there is nothing to go on with; begin a new turn")
         refuse_if_running(database, session_id, holder, lease)
-        head = head_in(database, _facts(facts), turn_id=request, session_id=session_id)
-        prompt_row = _facts(facts).get("prompt", turn)
+        head = head_in(database, known_facts(facts), turn_id=request, session_id=session_id)
+        prompt_row = known_facts(facts).get("prompt", turn)
         row = next_id(database)
         taken = write_facts(owner_facts(holder.epoch + 1, this_process()))
         database.insert(INSERT, [(row, session, turn, "resume", None, timestamp(), taken, None)])
@@ -218,11 +218,3 @@ def _setup_row(database: Database, head: TurnHead) -> int:
     row = next_id(database)
     database.insert(INSERT, [(row, None, None, "setup", name, timestamp(), facts, None)])
     return row
-
-
-def _facts(facts: str) -> Any:
-    """The facts of a row; none where they cannot be read."""
-    try:
-        return read_facts(facts)
-    except ValueError:
-        return {}

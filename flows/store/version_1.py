@@ -88,7 +88,7 @@ class _Log:
                 (message,) = read_messages([_inner(body, "message")])
                 if isinstance(message, ModelResponse):
                     turn.texts[row] = text_of(message)
-                    turn.calls = message.tool_calls
+                    turn.calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
                 facts = {} if told["replaces"] is None else {"replaces": told["replaces"]}
                 return write_facts(facts), write_message(message)
             case "intent":
@@ -171,7 +171,7 @@ def _result(turn: _Turn, told: Any, body: str) -> tuple[str, str]:
     part = read_result(_inner(body, "part"))
     call = None if told["call"] is None else call_of(told["call"])
     position = told["position"]
-    held = call or (turn.calls[position] if position < len(turn.calls) else None)
+    held = call or next(iter(turn.calls[position : position + 1]), None)
     status, effect = CallStatus(told["status"]), Effect(told["effect"])
     known = held or ToolCallPart(part.tool_name, tool_call_id=part.tool_call_id)
     slot = Slot(position, known, effect, duration_ms=told["duration_ms"], edited=list(told["edited"]))

@@ -82,6 +82,11 @@ class TurnWriter:
         self._ended = self._closed = False
         _open_writers[self._key] = self
 
+    @property
+    def prompt_row(self) -> int:
+        """The row that holds the turn's prompt."""
+        return self._taken.prompt_row
+
     def __enter__(self) -> TurnWriter:
         return self
 
