@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,10 @@ class CacheFile:
         try:
             descriptor = self._open(os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT)
             with os.fdopen(descriptor, "rb") as file:
-                self._read(file)
+                fcntl.flock(file, fcntl.LOCK_SH)  # nobody is in the middle of a record now
+                size = os.fstat(file.fileno()).st_size
+                fcntl.flock(file, fcntl.LOCK_UN)
+                self._read(file, size)
         except OSError as error:
             raise UsageError(
                 f"the model cache {path} cannot be opened ({error.strerror}); check its path and permissions"
@@ -116,10 +119,12 @@ class CacheFile:
             raise OSError(errno.EINVAL, "it is no regular file")
         return descriptor
 
-    def _read(self, lines: Iterator[bytes]) -> None:
+    def _read(self, lines: Iterable[bytes], size: int) -> None:
         position, foreign = 0, False
         for line in lines:
             start, position = position, position + len(line)
+            if start >= size:
+                break  # it was added since
             kept = line.strip(b"\0\r\n\t ")
             if not kept:
                 self.skipped += b"\0" in line

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings, merge_model_settings
+from pydantic_core import to_jsonable_python
 
 from ...nodes.history.stamp import unstamp
 from ...tools.secret import environment_secrets
@@ -24,7 +25,6 @@ SHORT = 12
 _BEGINNING = 200
 _CONVERSATIONS = 4
 _PARAMETERS = TypeAdapter(ModelRequestParameters)
-_SENT_OF_MESSAGE = ("kind", "parts", "instructions")
 _NOT_SENT_OF_PART = ("timestamp", "id", "provider_name", "provider_details", "metadata")
 _NOT_SENT_OF_TOOL = ("metadata", "timeout")
 _HOW_IT_IS_SENT = ("timeout", "request_timeout", "extra_headers")
@@ -87,8 +87,8 @@ class Reader:
         prefixes = self._prefixes(messages)
         merged = cast(dict[str, Any], merge_model_settings(self._model.settings, settings) or {})
         kept = {name: value for name, value in merged.items() if name not in _HOW_IT_IS_SENT}
-        output: dict[str, Any] = _PARAMETERS.dump_python(parameters, mode="json", warnings=False, fallback=str)
-        tools, instructions = output.pop("function_tools"), output.pop("instruction_parts")
+        output = _chosen(parameters)
+        tools, instructions = output.pop("function_tools", ()), output.pop("instruction_parts", None)
         request = Request(
             model=self._model.model_id,
             messages=len(messages),
@@ -133,17 +133,19 @@ def _shared(known: list[ModelMessage], messages: list[ModelMessage]) -> int:
 def _said(message: ModelMessage, calls: dict[str, int]) -> Any:
     """A message as its reader sees it, with calls named by their number in the conversation."""
     (plain,) = ModelMessagesTypeAdapter.dump_python([message], mode="json", warnings=False, fallback=str)
-    said = {name: plain.get(name) for name in _SENT_OF_MESSAGE}
-    for part in said["parts"]:
-        for name in _NOT_SENT_OF_PART:
-            part.pop(name, None)
-        if part.get("tool_call_id") is not None:
+    parts = [
+        {name: value for name, value in part.items() if name not in _NOT_SENT_OF_PART and value is not None}
+        for part in plain["parts"]
+    ]
+    for part in parts:
+        if "tool_call_id" in part:
             part["tool_call_id"] = calls.setdefault(part["tool_call_id"], len(calls))
         content = part.get("content")
         if part["part_kind"] == "user-prompt":
             part["content"] = _unstamped(content)
         elif part["part_kind"] == "tool-return" and isinstance(content, str):
             part["content"] = _without_duration(content)
+    said = {"kind": plain["kind"], "instructions": plain.get("instructions"), "parts": parts}
     return environment_secrets().redact_data(said)
 
 
@@ -163,10 +165,18 @@ def _beginning(message: ModelMessage) -> str:
     if not message.parts:
         return ""
     part = message.parts[-1]
-    content = getattr(part, "content", None) or getattr(part, "args", "")
-    text = _unstamped(content) if isinstance(part, UserPromptPart) else content
-    line = " ".join((text if isinstance(text, str) else str(text)).split())
-    return environment_secrets().redact(f"{part.part_kind}: {line}")[:_BEGINNING]
+    content = _unstamped(part.content) if isinstance(part, UserPromptPart) else getattr(part, "content", "")
+    items = cast(list[object], content) if isinstance(content, list) else [content]
+    text = " ".join(item if isinstance(item, str) else f"[{type(item).__name__}]" for item in items)
+    return environment_secrets().redact(f"{part.part_kind}: {' '.join(text.split())}")[:_BEGINNING]
+
+
+def _chosen(parameters: ModelRequestParameters) -> dict[str, Any]:
+    """What was set of the parameters. Defaults are left out: a parameter that is new some day changes no key."""
+    plain = _PARAMETERS.dump_python(parameters, mode="json", warnings=False, fallback=str, exclude_defaults=True)
+    if parameters.native_tools:  # what kind each of them is counts as a default
+        plain["native_tools"] = to_jsonable_python(parameters.native_tools, fallback=str)
+    return plain
 
 
 def _sent(tool: dict[str, Any]) -> dict[str, Any]:
