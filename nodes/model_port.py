@@ -16,7 +16,7 @@ from pydantic_ai.tools import ToolDefinition
 from ..tools.secret import Secrets
 from .errors import ContextOverflow, ProviderError, TurngraphError, UsageError
 from .history.sanitise import sanitise
-from .history.wire import distinct_ids, one_prompt
+from .history.wire import distinct_ids, one_prompt, own_thoughts
 from .overflow import body_message, is_overflow
 
 _LONGEST_PROVIDER_MESSAGE = 500
@@ -106,6 +106,7 @@ class ModelPort:
             self.forget()
         if len(messages) > self._seen:
             added, _ = sanitise(messages[self._seen :], continues=self._seen > 0)
+            added = [own_thoughts(message, self.model.system) for message in added]
             prepared = self.model.prepare_messages(distinct_ids(added, self._ids), parameters)
             self._prepared += map(one_prompt, prepared)
             self._seen = len(messages)

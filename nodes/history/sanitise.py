@@ -19,6 +19,7 @@ _ORDER = (
     sayings.EMPTY_MESSAGE,
     sayings.EMPTY_TEXT,
     sayings.STALE_PROMPT,
+    sayings.CACHE_MARK,
     sayings.OLD_RETRY,
     pairs.NO_RESULT,
     pairs.MOVED,

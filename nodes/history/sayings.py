@@ -24,6 +24,7 @@ STALE = frozenset(
 
 EMPTY_MESSAGE, EMPTY_TEXT = "empty message(s) left out", "empty text(s) left out"
 STALE_PROMPT = "system prompt(s) of earlier runs left out"
+CACHE_MARK = "cache mark(s) of earlier requests left out"
 OLD_RETRY = "retry prompt(s) of an older form rewritten"
 
 
@@ -64,7 +65,7 @@ def _is_to_mend(part: ModelRequestPart) -> bool:
     if isinstance(part, UserPromptPart):
         if isinstance(part.content, str):
             return _is_blank(part.content)
-        return any(map(_is_empty_item, part.content)) or all(isinstance(item, CachePoint) for item in part.content)
+        return not part.content or any(map(_is_empty_item, part.content))
     return part.part_kind in STALE or part.part_kind == "retry-prompt" or _is_silent(part)
 
 
@@ -81,12 +82,15 @@ def _request_parts(message: ModelRequest, counted: Counter[str]) -> Iterator[Mod
                 yield UserPromptPart(text, timestamp=at)
             else:
                 yield ToolReturnPart(part.tool_name, text, part.tool_call_id, timestamp=at, outcome="retried")
+        elif isinstance(part, UserPromptPart) and not isinstance(part.content, str):
+            items = [item for item in part.content if not _is_empty_item(item)]
+            marks = sum(isinstance(item, CachePoint) for item in part.content)
+            counted[CACHE_MARK] += marks
+            counted[EMPTY_TEXT] += len(part.content) - len(items) - marks or not part.content
+            if items:
+                yield replace(part, content=items)
         else:
             counted[EMPTY_TEXT] += 1
-            if isinstance(part, UserPromptPart) and not isinstance(part.content, str):
-                items = [item for item in part.content if not _is_empty_item(item)]
-                if not all(isinstance(item, CachePoint) for item in items):
-                    yield replace(part, content=items)
 
 
 def _is_silent(part: ModelRequestPart | ModelResponsePart) -> bool:
@@ -96,7 +100,7 @@ def _is_silent(part: ModelRequestPart | ModelResponsePart) -> bool:
 
 
 def _is_empty_item(item: object) -> bool:
-    return _is_blank(item.content if isinstance(item, TextContent) else item)
+    return isinstance(item, CachePoint) or _is_blank(item.content if isinstance(item, TextContent) else item)
 
 
 def _is_blank(text: object) -> bool:

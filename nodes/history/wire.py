@@ -11,6 +11,7 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -40,6 +41,14 @@ def distinct_ids(messages: Sequence[ModelMessage], taken: set[str]) -> list[Mode
     return fitted
 
 
+def own_thoughts(message: ModelMessage, system: str) -> ModelMessage:
+    """The message without thinking that the provider `system` did not sign: it would be sent as the user's words."""
+    if not isinstance(message, ModelResponse):
+        return message
+    parts = [part for part in message.parts if not isinstance(part, ThinkingPart) or _is_signed_by(part, system)]
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)
+
+
 def one_prompt(message: ModelMessage) -> ModelMessage:
     """The message with neighbouring prompts as one, since each is sent as a message of the user of its own."""
     if not isinstance(message, ModelRequest):
@@ -55,6 +64,11 @@ def one_prompt(message: ModelMessage) -> ModelMessage:
             items = [[one.content] if isinstance(one.content, str) else one.content for one in (before, part)]
             parts[-1] = replace(before, content=[item for content in items for item in content])
     return message if len(parts) == len(message.parts) else replace(message, parts=parts)
+
+
+def _is_signed_by(part: ThinkingPart, system: str) -> bool:
+    # A model that falls back on others names them all.
+    return bool(part.signature) and part.provider_name is not None and part.provider_name in system
 
 
 def _fresh(call_id: str, taken: set[str]) -> str:
