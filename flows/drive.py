@@ -23,6 +23,7 @@ from .flow import Flow
 from .interrupt import Interrupt
 from .journal.changes import Changes
 from .journal.given import given_to
+from .keeper import Keeper
 
 
 async def drive(
@@ -34,6 +35,7 @@ async def drive(
     notices: Sequence[str] = (),
     visits: int = 0,
     start: TurnNode | None = None,
+    keeper: Keeper | None = None,
 ) -> TurnResult:
     """Walk the graph, from its start or from the node at which a turn goes on after so many visits.
 
@@ -53,7 +55,7 @@ async def drive(
             )
             for notice in notices:
                 await deps.sink.emit(Notice("warning", notice))
-            result = await _walk(flow, state, deps, visits, start)
+            result = await _walk(flow, state, deps, visits, start, keeper)
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
         await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")
         raise
@@ -68,9 +70,13 @@ async def drive(
     return await _ended(flow, deps, result)
 
 
-async def _walk(flow: Flow, state: TurnState, deps: TurnDeps, visits: int, start: TurnNode | None) -> TurnResult:
+async def _walk(
+    flow: Flow, state: TurnState, deps: TurnDeps, visits: int, start: TurnNode | None, keeper: Keeper | None
+) -> TurnResult:
     allowed = {role: {way.to for way in ways} for role, ways in flow.edges.items()}
     changes = Changes(state)
+    if keeper is not None:
+        await keeper.look(state)
     node = first = flow.lineup[flow.start]()
     async with flow.graph.iter(state=state, deps=deps, inputs=first) as run:
         step = await anext(run)
@@ -97,7 +103,10 @@ async def _walk(flow: Flow, state: TurnState, deps: TurnDeps, visits: int, start
                     except TurngraphError as failure:  # must not hide why the node was left
                         logger.warning("%s", failure)
                 raise
-            await _left(deps, _visit(visits, node, state, deps, began, to=to), changed)
+            visit = _visit(visits, node, state, deps, began, to=to)
+            if keeper is not None:
+                await keeper.look(state)
+            await _left(deps, visit, changed)
             node = following or node
         return step.value
 

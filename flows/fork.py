@@ -24,8 +24,10 @@ from .heading import heading
 from .interrupt import Interrupt
 from .journal.given import made_again
 from .journal.standing import standing
+from .keeper import Keeper
 from .resume import limits_of
 from .store import Origin, Store
+from .trees import Trees
 
 
 async def fork_turn(
@@ -44,6 +46,7 @@ async def fork_turn(
     workdir: Path | None = None,
     tool_deps: Any = None,
     interrupt: Interrupt | None = None,
+    trees: Trees | None = None,
     asked: Mapping[str, Any] | None = None,
     debug: bool = False,
 ) -> TurnResult:
@@ -101,4 +104,5 @@ async def fork_turn(
                 notices=[f"forked from turn {turn_id[:8]} after {at} visits of nodes; this one goes on at {role}"],
                 visits=at,
                 start=made_again(flow.lineup[role], found.given),
+                keeper=None if trees is None else Keeper(trees, workdir, log, equipment.sink),
             )

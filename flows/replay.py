@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic_ai.messages import ModelMessage
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ..nodes.errors import UsageError
 from ..nodes.state import RequestContext
@@ -72,7 +71,7 @@ async def replay_turn(store: Store, turn_id: str, *, flow: Flow = STANDARD) -> R
     return Replayed(turn_id, recording.passed, recording.total, recording.departure)
 
 
-async def _never_asked(messages: Sequence[ModelMessage], info: Any) -> Any:
+async def _never_asked(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
     """A replay has no model: what asks past the record departs from it."""
     raise Departed("the model was asked for what the record does not hold")
     yield ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -23,8 +24,9 @@ from .journal.differences import differences
 from .journal.given import made_again
 from .journal.past import CutOff, seal_again
 from .journal.standing import standing
+from .keeper import Keeper
 from .store import Store, TurnHead
-
+from .trees import Trees
 
 _LIMITS = TypeAdapter(Limits)
 
@@ -41,6 +43,7 @@ async def resume_turn(
     limits: Limits | None = None,
     tool_deps: Any = None,
     interrupt: Interrupt | None = None,
+    trees: Trees | None = None,
     accept_graph_change: bool = False,
     debug: bool = False,
 ) -> TurnResult:
@@ -91,6 +94,7 @@ async def resume_turn(
                 notices=[f"resumed at {role}, after {found.visits} visits of nodes", *past.warnings],
                 visits=found.visits,
                 start=made_again(flow.lineup[role], found.given),
+                keeper=None if trees is None else Keeper(trees, Path(head.workdir), log, equipment.sink),
             )
 
 

@@ -54,8 +54,8 @@ def retell_turn(journal: Sequence[Record]) -> Iterator[Event]:
     calls: dict[int, ToolCallPart] = {}
     for number, record in enumerate(journal):
         match record.body:
-            case TurnBody(head=head):
-                yield TurnStarted(head.turn_id, head.session_id, head.request_id, head.flow, head.model, head.prompt)
+            case TurnBody(head=head) as turn:
+                yield TurnStarted(head.turn_id, head.session_id, head.request_id, head.flow, head.model, turn.said)
             case RepairBody(description):
                 yield Notice("warning", f"history repaired: {description}")
             case MessageBody(message=ModelResponse() as reply) if record.id not in replaced:

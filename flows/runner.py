@@ -23,7 +23,9 @@ from .flow import STANDARD, Flow
 from .heading import heading
 from .interrupt import Interrupt
 from .journal.abandon import abandon
+from .keeper import Keeper
 from .store import Store
+from .trees import Trees
 
 
 async def run_turn(
@@ -41,6 +43,7 @@ async def run_turn(
     workdir: Path | None = None,
     tool_deps: Any = None,
     interrupt: Interrupt | None = None,
+    trees: Trees | None = None,
     asked: Mapping[str, Any] | None = None,
     debug: bool = False,
 ) -> TurnResult:
@@ -60,6 +63,7 @@ async def run_turn(
         workdir: the directory the session belongs to; the current one by default. Tools have their own root.
         tool_deps: what the toolsets see as `RunContext.deps`.
         interrupt: ends the turn from outside when it is fired.
+        trees: where the files of a git workspace are recorded along the turn; they are not, by default.
         asked: how the caller was asked for this turn, as plain JSON, for whoever resumes it.
         debug: write the detailed log to the logger `turngraph`.
 
@@ -108,7 +112,14 @@ async def run_turn(
             unsealed=[log.prompt_row],
             started_ms=equipment.clock.ms(),
         )
-        return await drive(flow, state, equipment.deps(flow, log), interrupt or Interrupt(), notices=notices)
+        return await drive(
+            flow,
+            state,
+            equipment.deps(flow, log),
+            interrupt or Interrupt(),
+            notices=notices,
+            keeper=None if trees is None else Keeper(trees, workdir, log, equipment.sink),
+        )
 
 
 async def _cut_off_before(store: Store, session: str, flow: Flow, equipment: Equipment) -> list[str]:

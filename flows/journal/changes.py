@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ThinkingPart, ToolCallPart
 from pydantic_ai.usage import RunUsage
 
+from ...nodes.history.tail import tail
 from ...nodes.reply import text_of
 from ...nodes.slots import Slot
 from ...nodes.state import TurnState
@@ -76,9 +77,8 @@ class Changes:
     def _of_thoughts(self, state: TurnState) -> Mapping[str, Any]:
         """New thoughts: the number of the reply's part that holds one, or the text of one that no reply holds."""
         new = state.session.thoughts[self._thoughts :]
-        held = {
-            part.content: at for at, part in enumerate(self._reply.parts if self._reply else ()) if _is_thought(part)
-        }
+        parts = self._reply.parts if self._reply is not None else []
+        held = {part.content: at for at, part in enumerate(parts) if isinstance(part, ThinkingPart)}
         return {"thoughts": [held.get(thought, thought) for thought in new]} if new else {}
 
     def _of_messages(self, state: TurnState) -> Mapping[str, Any]:
@@ -90,8 +90,8 @@ class Changes:
         if state.session.messages is self._messages:
             return {}
         new = state.session.messages[: len(state.session.messages) - len(state.unsealed)]
-        before = self._messages[max(0, len(self._messages) - len(new)) :]
-        same = len(new) == len(before) and all(one is other for one, other in zip(new, before, strict=True))
+        before = tail(self._messages, len(new))
+        same = len(new) == len(before) and all(map(_is_same, new, before))
         if same or state.history_row != self._seen["history_row"]:
             return {"history": len(new)}
         return {"history": MESSAGES.dump_python(new, mode="json")}
@@ -127,9 +127,14 @@ def _slot(slot: Slot, calls: list[ToolCallPart]) -> dict[str, Any]:
     return decided
 
 
+def _is_same(one: ModelMessage, other: ModelMessage) -> bool:
+    """Whether two messages hold the very same parts."""
+    return one is other or (
+        type(one) is type(other)
+        and len(one.parts) == len(other.parts)
+        and all(part is same for part, same in zip(one.parts, other.parts, strict=True))
+    )
+
+
 def _thinks(reply: ModelResponse) -> bool:
     return any(isinstance(part, ThinkingPart) and not part.signature for part in reply.parts)
-
-
-def _is_thought(part: Any) -> bool:
-    return isinstance(part, ThinkingPart)

@@ -13,11 +13,13 @@ from pydantic_ai.usage import RunUsage
 from ...graphs.declared import END
 from ...nodes.errors import StoreError, UsageError
 from ...nodes.history.sanitise import sanitise
+from ...nodes.history.tail import tail
 from ...nodes.reply import split_thoughts, text_of
 from ...nodes.slots import Slot, ToolCallRegistry
 from ...nodes.state import RequestContext, SessionState, TurnState
 from ...tools.effects import Effect
 from ..store import (
+    Body,
     IntentBody,
     MessageBody,
     Record,
@@ -33,7 +35,7 @@ from .given import GIVEN
 
 @dataclass
 class Standing:
-    """A turn after its first `visits` nodes. `role` runs next, `None` is the flow's start; `given` is what it is made with.
+    """A turn after its first `visits` nodes. `role` runs next, `None` is the flow's start, made with what is `given`.
 
     `row` is the boundary's row in the log, and `after` holds what the turn wrote beyond it, before it was cut off.
     """
@@ -127,7 +129,7 @@ class _Fold:
         self._store = store
         self._found = found
         self._state = found.state
-        self._bodies: dict[int, Record] = {}
+        self._bodies: dict[int, Body | None] = {}
         self._pending: list[Record] = []
         self._history: tuple[int, int | list[Any]] | None = None
         self._seals: list[Record] = []
@@ -135,7 +137,7 @@ class _Fold:
     def through(self, journal: Sequence[Record], last: int) -> None:
         """Apply all rows up to `last`; the rest is what came after."""
         for record in journal:
-            self._bodies[record.id] = record
+            self._bodies[record.id] = record.body
             if record.id > last:
                 continue
             if isinstance(record.body, IntentBody | ResultBody):
@@ -162,8 +164,9 @@ class _Fold:
         if "reply" in changed or "reply_row" in changed:
             state.reply = self._reply(changed)
         if "answer" in changed:
-            said = changed["answer"] is THE_REPLY and state.reply is not None
-            state.answer = text_of(state.reply) if said and state.reply else changed["answer"]
+            state.answer = changed["answer"]
+            if changed["answer"] is THE_REPLY:
+                state.answer = text_of(state.reply) if state.reply is not None else ""
         if "slots" in changed:
             state.session.tool_registry = self._registry(changed["slots"])
         self._settle()
@@ -188,8 +191,11 @@ class _Fold:
         """Thoughts, those by their place taken from the reply that held them before this visit."""
         row = self._state.reply_row
         reply = self._message(row) if row is not None else None
-        parts = reply.parts if reply is not None else []
-        held = {at: part.content for at, part in enumerate(parts) if isinstance(part, ThinkingPart)}
+        held = {
+            at: part.content
+            for at, part in enumerate(reply.parts if reply is not None else ())
+            if isinstance(part, ThinkingPart)
+        }
         return [held.get(one, "") if isinstance(one, int) else one for one in new]
 
     def _registry(self, slots: Sequence[Mapping[str, Any]]) -> ToolCallRegistry:
@@ -225,7 +231,7 @@ class _Fold:
                 base: list[ModelMessage] = MESSAGES.validate_python(form)
             else:
                 base, _ = sanitise(self._store.load_messages(state.session_id, since).messages)
-                base = base[len(base) - min(form, len(base)) :]
+                base = tail(base, form)
             state.session.messages = base
         for seal in self._seals:
             if seal.id > since:
@@ -234,11 +240,10 @@ class _Fold:
             state.session.messages += [one for row in state.unsealed if (one := self._message(row)) is not None]
 
     def _message(self, row: int) -> ModelMessage | None:
-        record = self._bodies.get(row) or self._store.record(row)
-        body = record.body if record is not None else None
+        body = self._bodies.get(row)
         if isinstance(body, TurnBody):
             return body.prompt
-        return body.message if isinstance(body, MessageBody) else None
+        return body.message if isinstance(body, MessageBody) else self._store.message(row)
 
 
 def _rows(seal: Record) -> list[int]:

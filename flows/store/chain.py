@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .codec import known_facts
 from .database import Database
-from .rows import sealed
 from .schema import CHAIN
 
 _STEP = 200
@@ -27,15 +26,14 @@ class Link(NamedTuple):
     facts: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One message: the row that holds it, or the rows of the results in it.
 
     `cleared` results are shown without their content. Of a `first` request after a cut the results are left out:
     they answer a reply that was cut off.
     """
 
-    rows: tuple[int, ...]
+    rows: Sequence[int]
     results: bool = False
     reply: bool = False
     at: int = 0
@@ -150,9 +148,8 @@ class _Walk:
                 break
             if closing and item.results:
                 continue
-            taken.append(
-                Item(item.rows, item.results, item.reply, item.at, item.results and self.replies >= self.whole, closing)
-            )
+            cleared = item.results and self.replies >= self.whole
+            taken.append(item._replace(cleared=cleared, first=closing) if cleared or closing else item)
             self.replies += item.reply
         if taken or not unit:
             self.units.append(tuple(reversed(taken)))
@@ -178,15 +175,13 @@ def sealed_unit(database: Database, row: int) -> Unit:
 
 
 def _sealed_unit(link: Link) -> Unit:
-    try:
-        items, replies = sealed(link.facts), set(link.facts.get("replies", ()))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ()
+    replies: Sequence[int] = link.facts.get("replies", ())
+    items: Sequence[int | Sequence[int]] = link.facts.get("items", ())
     return tuple(
-        Item((item,), reply=item in replies, at=link.at)
-        if isinstance(item, int)
-        else Item(item, results=True, at=link.at)
-        for item in items
+        [
+            Item((item,), False, item in replies, link.at) if isinstance(item, int) else Item(item, True, False, link.at)
+            for item in items
+        ]
     )
 
 

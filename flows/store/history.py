@@ -185,7 +185,7 @@ def _clear(facts: Any, content: bytes | None, before: Sequence[ModelMessage]) ->
     if content is not None:
         return replace(read_result(content), content=PLACEHOLDER, outcome="success", metadata=None)
     reply = next(message for message in reversed(before) if isinstance(message, ModelResponse))
-    call = call_of(facts["call"]) if "call" in facts else _calls(reply)[facts["position"]]
+    call: ToolCallPart[Any] = call_of(facts["call"]) if "call" in facts else _calls(reply)[facts["position"]]
     return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=time_of(facts["ts"]))
 
 

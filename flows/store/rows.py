@@ -119,7 +119,7 @@ def result_row(
         facts["call"] = plain_call(call)
     if not _is_told_by(slot.call, part):
         return facts, write_result(part)
-    facts["ts"] = micros(part.timestamp)
+    facts["ts"] = f"{part.timestamp.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
     return facts, write_result(part, without=("timestamp",))
 
 
@@ -137,7 +137,7 @@ def result_json(facts: Any, content: bytes) -> bytes:
     """The whole JSON of a result that was split into facts and content."""
     if (at := facts.get("ts")) is None:
         return content
-    return b'{"timestamp":"%b",%b' % (time_of(at).isoformat().encode(), content[1:])
+    return b'{"timestamp":"%b",%b' % (at.encode(), content[1:])
 
 
 def end_facts(result: TurnResult, head: TurnHead, last_answer: str | None) -> dict[str, Any]:

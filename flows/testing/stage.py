@@ -11,6 +11,7 @@ from pydantic_ai.models import Model
 
 from ...nodes.deps import Limits, TurnDeps
 from ...nodes.model_port import ModelPort
+from ...nodes.said import prompt_message
 from ...nodes.state import RequestContext, SessionState, TurnState
 from ...nodes.toolbox import Toolbox
 from ...tools.policy import Auto
@@ -19,6 +20,7 @@ from ..sinks import MemorySink
 from ..store import Store, TurnHead
 from .scripts import tools
 
+PROMPT = "work"
 ITERATIONS = 4
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -50,21 +52,22 @@ async def staged(flow: Flow, model: Model, store: Store, session: str, turn_id: 
         turn_id=turn_id,
         session_id=session,
         request_id=turn_id[:8],
-        prompt="work",
         flow=flow.name,
         lineup={role: one.cls for role, one in flow.played.items()},
         model=port.name,
         policy=Auto.__name__,
         workdir="",
+        limits={"max_iterations": ITERATIONS},
         instructions="",
     )
     async with model, tools() as toolset:
-        with store.begin_turn(head) as log:
+        with store.begin_turn(head, prompt_message(PROMPT, NOON)) as log:
             state = TurnState(
                 turn_id=turn_id,
                 session_id="session",  # not the store's, which is another each time
                 flow=flow.name,
-                prompt=head.prompt,
+                prompt=PROMPT,
+                started_at=NOON,
                 request=RequestContext(head.request_id, ITERATIONS),
                 agent_state=flow.machine.initial,
                 session=SessionState(messages=store.load_messages(session).messages),

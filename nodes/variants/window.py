@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, UserPromptPart
 from pydantic_graph import Edge
 
 from ... import nodes
 from ..events import Notice
+from ..history.stamp import unstamp
+from ..history.tail import tail
 from ..node import Ctx
 from .setting import with_settings
 
@@ -36,12 +38,12 @@ class SlidingWindow(nodes.PrepareHistory):
 
 def latest_turns(messages: list[ModelMessage], turns: int) -> list[ModelMessage]:
     """The messages from the `turns`-th last prompt of the user on."""
-    begins = [
-        at
-        for at, message in enumerate(messages)
-        if isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
-    ]
-    return messages[begins[-turns] :] if len(begins) > turns else messages
+    begins = [at for at, message in enumerate(messages) if any(map(_is_prompt, message.parts))]
+    return tail(messages, len(messages) - begins[-turns]) if len(begins) > turns else messages
+
+
+def _is_prompt(part: object) -> bool:
+    return isinstance(part, UserPromptPart) and isinstance(part.content, str) and unstamp(part.content) != part.content
 
 
 def window(turns: int = SlidingWindow.turns) -> type[SlidingWindow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -112,8 +112,14 @@ class Ledger:
     def repair(self, description: str) -> int:
         return self._write("repair", description)
 
-    def visit(self, visit: Visit) -> None:
-        self._write("visit", visit)
+    def prune(self, whole: int) -> int:
+        return self._write("prune", whole)
+
+    def compact(self, summary: int, kept: int) -> int:
+        return self._write("compact", (summary, kept))
+
+    def visit(self, visit: Visit, changed: Mapping[str, Any]) -> None:
+        self._write("visit", (visit, changed))
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
         return self._write("seal", (iteration, list(messages)))
@@ -170,6 +176,7 @@ class Scene:
             session_id="s" * 12,
             flow="standard",
             prompt="work",
+            started_at=NOON,
             request=RequestContext("r" * 8, max_iterations, debug),
         )
         self.deps = TurnDeps(

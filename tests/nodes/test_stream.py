@@ -19,7 +19,7 @@ from turngraph.nodes import ProcessNode, Stream, stream
 from turngraph.nodes.errors import ProviderError
 from turngraph.nodes.events import TextDelta, ThinkingDelta
 from turngraph.nodes.state import RequestContext
-from turngraph.nodes.stream import delta_of
+from turngraph.nodes.asking import delta_of
 from turngraph.nodes.stream_debug import EVENT_HISTORY_LIMIT, EVENT_LOG_LIMIT, RAW_STREAM_MAX_CHARS, StreamDebug
 
 from .acting import Actor, Delta, Scene, call, reading, thought
