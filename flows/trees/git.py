@@ -22,6 +22,8 @@ _SETTINGS = (
     "core.splitIndex=false",
     "core.protectNTFS=false",
     "core.protectHFS=false",
+    "core.bigFileThreshold=32m",
+    "pack.compression=1",
     "gc.auto=0",
     "maintenance.auto=false",
 )
@@ -35,7 +37,6 @@ _ENVIRONMENT = {
     "GIT_COMMITTER_NAME": "turngraph",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",

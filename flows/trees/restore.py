@@ -11,7 +11,7 @@ import anyio
 from ...nodes.errors import UsageError
 from ...tools.wording import count
 from .git import Git, TreeError
-from .snapshot import HEAD
+from .snapshot import Snapshot
 from .workspace import Repository
 
 
@@ -36,8 +36,8 @@ class Target:
             raise UsageError(f"{self.root} is in a git directory; name one outside.")
 
 
-async def restore(shadow: Git, repository: Repository, commit: str, target: Target, index: Path) -> Path:
-    """Make the worktree; `commit` is the text of the snapshot's commit, `index` a file that may be made.
+async def restore(shadow: Git, repository: Repository, snapshot: Snapshot, target: Target, index: Path) -> Path:
+    """Make the worktree; `index` is a file that may be made.
 
     Raises:
         UsageError: the target is in use, or would show in the user's work tree.
@@ -45,17 +45,15 @@ async def restore(shadow: Git, repository: Repository, commit: str, target: Targ
     """
     target.check(repository)
     await _check_hidden(shadow, repository, target)
-    fields = dict(line.split(" ", 1) for line in commit.splitlines() if " " in line)
-    tree, head = fields["tree"], fields[HEAD.strip()]
-    await _check_whole(shadow, tree)
+    await _check_whole(shadow, repository, snapshot.commit)
     existed = target.root.exists()
+    target.root.mkdir(mode=0o700, parents=True, exist_ok=existed)
     try:
-        target.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own = await _attach(repository, None if head == "none" else head, target.root)
+        own = await _attach(repository, snapshot.head, target.root)
         files = shadow.on(target.root, index)
-        await files.run("read-tree", tree)
+        await files.run("read-tree", snapshot.commit)
         await files.run("checkout-index", "--all", "--quiet")
-        if head != "none":
+        if snapshot.head:
             await _fill_index(own)
         return _stand_in(target)
     except BaseException:
@@ -74,12 +72,10 @@ async def _check_hidden(shadow: Git, repository: Repository, target: Target) -> 
         raise UsageError(f"{target.root} would show in the work tree {repository.root}; name a directory outside it.")
 
 
-async def _check_whole(shadow: Git, tree: str) -> None:
-    found = await shadow.run("rev-list", "--objects", "--missing=print", tree)
+async def _check_whole(shadow: Git, repository: Repository, commit: str) -> None:
+    found = await shadow.run("rev-list", "--objects", "--missing=print", commit)
     if missing := sum(line.startswith(b"?") for line in found.splitlines()):
-        raise TreeError(
-            f"{count(missing, 'object')} of it were borrowed from the user's repository and are gone there."
-        )
+        raise TreeError(f"it borrowed {count(missing, 'object')} from {repository.shared}, gone there since.")
 
 
 async def _attach(repository: Repository, head: str | None, root: Path) -> Git:
@@ -103,9 +99,9 @@ async def _fill_index(own: Git) -> None:
 
 def _stand_in(target: Target) -> Path:
     place = target.root / target.place
-    place.mkdir(parents=True, exist_ok=True)
     if not place.resolve().is_relative_to(target.root.resolve()):
         raise TreeError(f"{place} leads out of the worktree by a symbolic link.")
+    place.mkdir(parents=True, exist_ok=True)
     return place
 
 

@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from .git import Git
 from .workspace import Listing, Repository, list_files
 
-HEAD = "Head: "
-LEFT_OUT = "Left out: "
-
+_HEAD = "Head: "
+_LEFT_OUT = "Left out: "
 _IGNORED = "Ignoring path "
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A commit of the shadow repository, and what its message says.
+
+    `head` is the user's commit of then, `None` before the first; `left_out` is what was there and is not in it.
+    """
+
+    commit: str
+    head: str | None
+    left_out: list[str]
+
+    @property
+    def message(self) -> str:
+        lines = [f"{_HEAD}{self.head or ''}", *(f"{_LEFT_OUT}{what}" for what in self.left_out)]
+        return "\n".join(["The files of a work tree", "", *lines, ""])
+
+
+async def read(shadow: Git, commit: str) -> Snapshot | None:
+    """The snapshot of this id, where there is one."""
+    done = await shadow.attempt("cat-file", "commit", commit)
+    if done.returncode:
+        return None
+    lines = os.fsdecode(done.stdout).splitlines()
+    head = next(line.removeprefix(_HEAD) for line in lines if line.startswith(_HEAD))
+    left_out = [line.removeprefix(_LEFT_OUT) for line in lines if line.startswith(_LEFT_OUT)]
+    return Snapshot(commit, head or None, left_out)
 
 
 async def record(shadow: Git, repository: Repository, index: Path, store: Path) -> str:
@@ -32,12 +60,8 @@ async def record(shadow: Git, repository: Repository, index: Path, store: Path) 
     )
     passed = [line.removeprefix(_IGNORED) for line in told if line.startswith(_IGNORED)]
     tree = (await git.run("write-tree")).decode().strip()
-    lines = [
-        *("The files of a work tree", "", f"{HEAD}{repository.head or 'none'}"),
-        *(f"{LEFT_OUT}{what}" for what in (*found.left_out, *passed)),
-    ]
-    text = "\n".join(lines) + "\n"
-    return (await git.run("commit-tree", tree, lines=os.fsencode(text))).decode().strip()
+    snapshot = Snapshot("", repository.head, [*found.left_out, *passed])
+    return (await git.run("commit-tree", tree, lines=os.fsencode(snapshot.message))).decode().strip()
 
 
 def _changes(repository: Repository, found: Listing, known: bytes) -> bytes:

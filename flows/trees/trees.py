@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from ...nodes.errors import UsageError
 from .git import Git, TreeError, program, time_limit
 from .restore import Target, restore
-from .snapshot import LEFT_OUT, keep, record
+from .snapshot import Snapshot, keep, read, record
 from .workspace import Repository, alternates, find_repository
 
 SNAPSHOT_SECONDS = 60.0
@@ -25,6 +25,7 @@ _SETTINGS = ("core.fileMode=true", "core.symlinks=true", "core.ignoreCase=false"
 _AS_ON_DISK = "* -text !eol -ident -filter !working-tree-encoding\n"
 """Attributes that win over each .gitattributes, so that a file's bytes are never converted."""
 _ABANDONED_SECONDS = 3600.0
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Trees:
@@ -66,8 +67,7 @@ class Trees:
         Raises:
             TreeError: there is no such snapshot.
         """
-        message = (await self._read(commit)).partition("\n\n")[2]
-        return [line.removeprefix(LEFT_OUT) for line in message.splitlines() if line.startswith(LEFT_OUT)]
+        return (await self._read(commit)).left_out
 
     async def restore(self, commit: str, workdir: Path, into: Path) -> Path:
         """Make a git worktree at `into` with the files of a snapshot; returns `workdir`'s place in it.
@@ -85,11 +85,11 @@ class Trees:
             repository = await find_repository(workdir)
             if repository is None:
                 raise UsageError(f"{workdir} is in no git repository, so there is nothing to make a worktree of.")
-            text = await self._read(commit)
+            snapshot = await self._read(commit)
             shadow = await self._shadow(repository)
             target = Target.of(into, workdir, repository)
             with self._scratch() as scratch:
-                return await restore(shadow, repository, text, target, scratch / "index")
+                return await restore(shadow, repository, snapshot, target, scratch / "index")
 
     async def _record(self, repository: Repository) -> str:
         shadow = await self._shadow(repository)
@@ -119,7 +119,8 @@ class Trees:
     async def _shadow(self, repository: Repository) -> Git:
         """The repository for this kind of object id, made whole before it gets its name."""
         directory = self.git_dir / repository.algorithm
-        shadow = Git(directory, directory, _SETTINGS, alternates(repository))
+        excludes = f"core.excludesFile={repository.shared / 'info' / 'exclude'}"
+        shadow = Git(directory, directory, (*_SETTINGS, excludes), alternates(repository))
         if directory.is_dir():
             return shadow
         self.git_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,12 +136,11 @@ class Trees:
             shutil.rmtree(made, ignore_errors=True)
         return shadow
 
-    async def _read(self, commit: str) -> str:
+    async def _read(self, commit: str) -> Snapshot:
         directory = self.git_dir / ("sha256" if len(commit) == 64 else "sha1")
-        if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", commit) and directory.is_dir():
-            done = await Git(directory, directory).attempt("cat-file", "commit", commit)
-            if done.returncode == 0:
-                return done.stdout.decode(errors="backslashreplace")
+        known = _ID.fullmatch(commit) and directory.is_dir()
+        if known and (snapshot := await read(Git(directory, directory), commit)):
+            return snapshot
         raise TreeError(f"{self.git_dir} has no snapshot {commit}.")
 
     @contextmanager

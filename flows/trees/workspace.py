@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -97,8 +97,7 @@ async def list_files(shadow: Git, repository: Repository, store: Path) -> Listin
     for part in repository.own.glob("sharedindex.*"):
         with suppress(FileExistsError):
             (shadow.directory / part.name).symlink_to(part)
-    git = replace(shadow, settings=(*shadow.settings, f"core.excludesFile={repository.shared / 'info' / 'exclude'}"))
-    listed, warnings = await git.on(repository.root, repository.own / "index").heard(
+    listed, warnings = await shadow.on(repository.root, repository.own / "index").heard(
         "ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"
     )
     return await to_thread.run_sync(_on_disk, repository.root, listed, warnings, store)
