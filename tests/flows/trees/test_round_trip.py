@@ -79,7 +79,7 @@ def test_any_tree_comes_back_and_what_was_uncommitted_is_so_again(
         git(root, "config", "core.autocrlf", "true")
         _make(root, committed)
         git(root, "add", "--all")
-        git(root, "commit", "--quiet", "--message=second")
+        git(root, "commit", "--quiet", "--allow-empty", "--message=second")
         (root / ".gitattributes").write_text("* text=auto ident filter=none\n")
         trees = Trees(place / "trees")
         snapshots: list[tuple[str, dict[bytes, tuple[str, bytes]], set[bytes]]] = []
