@@ -107,11 +107,12 @@ class Reader:
         shared, conversation = max(
             ((_shared(one.messages, messages), one) for one in self._conversations),
             key=lambda found: found[0],
-            default=(0, None),
+            default=(0, _Conversation()),
         )
-        if conversation is None or not shared:
-            conversation = _Conversation()
-            self._conversations = [conversation, *self._conversations[: _CONVERSATIONS - 1]]
+        if 2 * shared < len(conversation.messages):  # another one that merely begins alike
+            shared, conversation = 0, _Conversation()
+        others = [one for one in self._conversations if one is not conversation]
+        self._conversations = [conversation, *others][:_CONVERSATIONS]
         conversation.cut(shared)
         for message in messages[shared:]:
             before = conversation.prefixes[-1] if conversation.prefixes else ""
