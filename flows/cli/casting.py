@@ -1,4 +1,4 @@
-"""Who plays in a run: the model, the flow with its swaps, the tools, or an existing agent with its own."""
+"""Who plays in a turn: the model, the flow with its swaps, the tools, or an existing agent with its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.models import Model
@@ -13,15 +14,16 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from ...nodes.errors import UsageError
 from ...tools.toolset import workspace_toolset
+from ..asked import Asked
 from ..flow import STANDARD, Flow
 from ..models import OFFLINE, create_model
 from ..opened import opened
-from ..prompt import system_prompt
-from ..settings import Resolved, Settings
-from .run import RunOptions
+from .options import CacheMode
 
 if TYPE_CHECKING:
     from pydantic_ai import Agent
+
+    from ..swap import Models
 
 
 @dataclass(frozen=True)
@@ -31,60 +33,51 @@ class Cast:
     model: Model
     flow: Flow
     toolsets: Sequence[AbstractToolset[Any]]
-    instructions: str
     differences: Sequence[str]
-    notices: Sequence[str]
+    notices: Sequence[str] = ()
     offline: bool = False
 
 
 @asynccontextmanager
-async def casting(options: RunOptions, resolved: Resolved) -> AsyncGenerator[Cast]:
-    """The cast of a run; an agent is open as long as this is.
+async def casting(
+    asked: Asked, workdir: Path, model_cache: tuple[CacheMode, Path] | None = None
+) -> AsyncGenerator[Cast]:
+    """The cast of a turn; an agent is open as long as this is.
 
     Raises:
-        UsageError: a model, flow, swap or agent that cannot be, or an agent that does not open.
+        UsageError: a model, flow, swap, cache or agent that cannot be, or an agent that does not open.
     """
-    settings = resolved.settings
-    flow = _flow(options, settings)
-    if options.agent is None:
-        model = create_model(settings.model, base_url=settings.base_url, root=options.workdir)
-        prompt = system_prompt(options.workdir)
-        toolset = workspace_toolset(options.workdir)
-        yield Cast(model, flow, [toolset], prompt.text, _differences(flow), prompt.notices, settings.model == OFFLINE)
+    flow = flow_of(asked, partial(create_model, base_url=asked.base_url, root=workdir))
+    if asked.agent is None:
+        model = create_model(asked.model or OFFLINE, base_url=asked.base_url, root=workdir)
+        model, notices = _cached(model, model_cache)
+        toolset = workspace_toolset(workdir)
+        yield Cast(model, flow, [toolset], differences_of(flow), notices, asked.model in (None, OFFLINE))
         return
     from ..named import find_agent, through_agent
 
-    agent = find_agent(options.agent)
+    agent = find_agent(asked.agent)
     flow = through_agent(flow, agent)
-    model = _model_of(agent, options, resolved)
-    async with opened(f"the agent {options.agent}", agent):
-        yield Cast(model, flow, [], "", _differences(flow), [])
+    model, notices = _cached(_model_of(agent, asked, workdir), model_cache)
+    async with opened(f"the agent {asked.agent}", agent):
+        yield Cast(model, flow, [], differences_of(flow), notices)
 
 
-def _flow(options: RunOptions, settings: Settings) -> Flow:
-    if settings.flow == STANDARD.name and not options.swap:
+def flow_of(asked: Asked, models: Models) -> Flow:
+    """The flow that was asked for; its rules are not checked yet.
+
+    Raises:
+        UsageError: as `choose_flow`.
+    """
+    if asked.flow == STANDARD.name and not asked.swaps:
         return STANDARD
     from ..named import choose_flow
 
-    named = {name: one.swap for name, one in settings.flows.items()}
-    models = partial(create_model, base_url=settings.base_url, root=options.workdir)
-    return choose_flow(settings.flow, named, options.swap, models=models)
+    return choose_flow(asked.flow, asked.flows, asked.swaps, models=models)
 
 
-def _model_of(agent: Agent[Any, Any], options: RunOptions, resolved: Resolved) -> Model:
-    """The model that is configured, or the agent's own."""
-    settings = resolved.settings
-    if resolved.each["model"].origin.kind != "default":
-        return create_model(settings.model, base_url=settings.base_url, root=options.workdir)
-    if isinstance(agent.model, Model):
-        return agent.model
-    if agent.model is None:
-        raise UsageError(f"the agent {options.agent} has no model; give it one, or --model")
-    return create_model(agent.model)
-
-
-def _differences(flow: Flow) -> list[str]:
-    """How the flow differs from the standard one, in the words of `turngraph graph diff`."""
+def differences_of(flow: Flow) -> list[str]:
+    """How a flow differs from the standard one, in the words of `turngraph graph diff`."""
     if flow is STANDARD:
         return []
     from ...graphs.extract import extract
@@ -92,3 +85,24 @@ def _differences(flow: Flow) -> list[str]:
 
     _, *lines = as_text(extract(STANDARD), extract(flow)).splitlines()
     return [" ".join(line.split()) for line in lines]
+
+
+def _model_of(agent: Agent[Any, Any], asked: Asked, workdir: Path) -> Model:
+    """The model that was asked for, or the agent's own."""
+    if asked.model is not None:
+        return create_model(asked.model, base_url=asked.base_url, root=workdir)
+    if isinstance(agent.model, Model):
+        return agent.model
+    if agent.model is None:
+        raise UsageError(f"the agent {asked.agent} has no model; give it one, or --model")
+    return create_model(agent.model)
+
+
+def _cached(model: Model, cache: tuple[CacheMode, Path] | None) -> tuple[Model, list[str]]:
+    if cache is None:
+        return model, []
+    from ..model_cache.wrapper import CachedModel
+
+    cached = CachedModel(model, *cache)
+    skipped = [f"{cached.skipped} damaged lines of {cache[1]} are left out"] if cached.skipped else []
+    return cached, skipped

@@ -23,7 +23,7 @@ class Misuse(typer.TyperException):
 
 
 def report(error: BaseException, args: Sequence[str]) -> int:
-    """Say what went wrong on stderr (and as JSON on stdout, if a run asked for JSON); the exit code."""
+    """Say what went wrong on stderr (and as JSON on stdout, if a turn was to be JSON); the exit code."""
     from ...tools.secret import Secrets
 
     secrets = Secrets(os.environ)
@@ -39,8 +39,8 @@ def report(error: BaseException, args: Sequence[str]) -> int:
 
 
 def wanted_output(args: Sequence[str]) -> str | None:
-    """The machine-readable form that a `run` command line asks for, found even when the line does not parse."""
-    if "run" not in args:
+    """The machine-readable form that a command line asks for a turn in, found even when the line does not parse."""
+    if "run" not in args and list(args[:2]) not in (["turn", "resume"], ["turn", "fork"]):
         return None
     options = list(args[: args.index("--")] if "--" in args else args)
     form: str | None = None

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from .answer_file import AnswerFile
 from .failures import Misuse
-from .numbers import dollars, seconds, whole_number
+from .options import (
+    AgentOption,
+    BaseUrlOption,
+    Chosen,
+    ContextWindowOption,
+    DebugOption,
+    FlowOption,
+    MaxCostOption,
+    MaxIterationsOption,
+    MaxTokensOption,
+    MaxTotalTokensOption,
+    ModelCacheOption,
+    ModelOption,
+    OutputFileOption,
+    OutputOption,
+    PolicyOption,
+    QuietOption,
+    Shown,
+    SwapOption,
+    ThinkingOption,
+    TimeoutOption,
+    VerboseOption,
+    cache,
+    shown,
+)
 from .prompt import Prompt, read_prompt
-
-Output = Literal["text", "json", "jsonl"]
-PolicyName = Literal["read-only", "ask", "auto"]
-
-Thinking = Literal["hide", "fold", "show"]
 
 EPILOG = """\b
 Examples:
@@ -29,29 +46,15 @@ Examples:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """One `turngraph run`, checked as far as its own words go; `None` is an option not given."""
+    """One `turngraph run`, checked as far as its own words go."""
 
     prompt: Prompt
-    model: str | None
-    base_url: str | None
     session: str | None
     continue_: bool
+    fork: str | None
     workdir: Path
-    output: Output
-    output_file: AnswerFile | None
-    quiet: bool
-    verbose: bool
-    thinking: Thinking
-    debug: bool
-    policy: PolicyName | None
-    max_iterations: int | None
-    max_tokens: int | None
-    max_total_tokens: int | None
-    max_cost: Decimal | None
-    timeout: float | None
-    flow: str | None
-    swap: tuple[str, ...]
-    agent: str | None
+    chosen: Chosen
+    shown: Shown
 
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -63,17 +66,16 @@ def run(
         str | None,
         typer.Argument(help="What to do; - (or nothing, when something is piped in) reads it from stdin."),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="The model that answers, such as openai:gpt-5-mini, or offline.")
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(help="A server that speaks OpenAI's chat completions, up to and with its /v1."),
-    ] = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
     session: Annotated[
         str | None, typer.Option(metavar="ID", help="Go on with this session; the first digits of its id do.")
     ] = None,
     continue_: Annotated[bool, typer.Option("--continue", help="Go on with the directory's latest session.")] = False,
+    fork: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Begin a new session with all that was said in this one."),
+    ] = None,
     stdin: Annotated[
         bool | None,
         typer.Option(
@@ -82,50 +84,23 @@ def run(
         ),
     ] = None,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Work in this directory.")] = None,
-    output: Annotated[
-        Output,
-        typer.Option(help="What stdout gets: the answer, one JSON document, or a JSON line per event."),
-    ] = "text",
-    output_file: Annotated[
-        Path | None,
-        typer.Option("--output-file", "-o", metavar="FILE", help="Write the answer to FILE too, whole or not at all."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the answer and errors.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show the beginning of each tool's result.")] = False,
-    thinking: Annotated[
-        Thinking, typer.Option(help="Leave the model's thinking out, tell its time on a terminal, or show it.")
-    ] = "fold",
-    debug: Annotated[bool, typer.Option("--debug", help="Write a detailed log to stderr, secrets removed.")] = False,
-    policy: Annotated[
-        PolicyName | None,
-        typer.Option(help="Which tools may run: those that only read, those you agree to, or all."),
-    ] = None,
-    max_iterations: Annotated[
-        int | None, typer.Option(parser=whole_number, metavar="N", help="End the turn after N model requests.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(parser=whole_number, metavar="N", help="Cap each model reply at N tokens.")
-    ] = None,
-    max_total_tokens: Annotated[
-        int | None, typer.Option(parser=whole_number, metavar="N", help="End the turn once N tokens went in and out.")
-    ] = None,
-    max_cost: Annotated[
-        Decimal | None,
-        typer.Option(parser=dollars, metavar="USD", help="End the turn once it has cost this many US dollars."),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(parser=seconds, metavar="SECONDS", help="End the turn after this many seconds.")
-    ] = None,
-    flow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Run the flow that your settings give this name.")
-    ] = None,
-    swap: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=CLASS", help="Let another class play a role; once for each role to swap."),
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(metavar="PLACE", help="Go through the pydantic-ai agent at module:name.")
-    ] = None,
+    output: OutputOption = "text",
+    output_file: OutputFileOption = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    thinking: ThinkingOption = "fold",
+    debug: DebugOption = False,
+    policy: PolicyOption = None,
+    max_iterations: MaxIterationsOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_total_tokens: MaxTotalTokensOption = None,
+    max_cost: MaxCostOption = None,
+    timeout: TimeoutOption = None,
+    context_window: ContextWindowOption = None,
+    flow: FlowOption = None,
+    swap: SwapOption = None,
+    agent: AgentOption = None,
+    model_cache: ModelCacheOption = None,
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
 
@@ -158,45 +133,51 @@ def run(
     Exit codes: 0 completed, 1 internal error, 2 usage, 3 provider failure, 4 budget exhausted, 5 refused,
     6 no usable answer, 7 session busy, 130 interrupted or aborted, 143 terminated.
     """
-    if session is not None and continue_:
-        raise Misuse("--session and --continue each choose a session; give only one of them")
-    if quiet and verbose:
-        raise Misuse("--quiet shows less and --verbose more; give only one of them")
-    options = RunOptions(
-        workdir=_directory(cwd),
-        max_cost=max_cost,
-        timeout=timeout,
-        output_file=None if output_file is None else AnswerFile(output_file),
-        prompt=read_prompt(prompt, stdin),
+    if sum((session is not None, continue_, fork is not None)) > 1:
+        raise Misuse("--session, --continue and --fork each choose a session; give only one of them")
+    how = shown(output, output_file, quiet=quiet, verbose=verbose, thinking=thinking, debug=debug)
+    workdir = directory(cwd, "--cwd")
+    chosen = Chosen(
         model=model,
         base_url=base_url,
-        session=session,
-        continue_=continue_,
-        output=output,
-        quiet=quiet,
-        verbose=verbose,
-        thinking=thinking,
-        debug=debug,
         policy=policy,
         max_iterations=max_iterations,
         max_tokens=max_tokens,
         max_total_tokens=max_total_tokens,
+        max_cost=max_cost,
+        timeout=timeout,
+        context_window=context_window,
         flow=flow,
         swap=tuple(swap or ()),
         agent=agent,
+        model_cache=cache(model_cache),
     )
-    from .turn import run_once
+    options = RunOptions(
+        prompt=read_prompt(prompt, stdin),
+        session=session,
+        continue_=continue_,
+        fork=fork,
+        workdir=workdir,
+        chosen=chosen,
+        shown=how,
+    )
+    from .beginning import run_once
 
     return run_once(options)
 
 
-def _directory(path: Path | None) -> Path:
+def directory(path: Path | None, option: str) -> Path:
+    """The directory to work in, by default the current one.
+
+    Raises:
+        Misuse: it cannot be used, or is none.
+    """
     try:
         found = (path or Path()).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise Misuse(f"the directory {path or '.'} cannot be used: {_why(error)}") from None
     if not found.is_dir():
-        raise Misuse(f"{path} is no directory; --cwd needs one to work in")
+        raise Misuse(f"{path} is no directory; {option} needs one to work in")
     return found
 
 

@@ -53,6 +53,9 @@ def show(
     timeout: Annotated[
         float | None, typer.Option(parser=seconds, metavar="SECONDS", help="As with this flag of run.")
     ] = None,
+    context_window: Annotated[
+        int | None, typer.Option(parser=whole_number, metavar="N", help="As with this flag of run.")
+    ] = None,
     flow: Annotated[str | None, typer.Option(metavar="NAME", help="As with this flag of run.")] = None,
     output: Annotated[Literal["text", "json"], typer.Option(help="A table, or one JSON document.")] = "text",
 ) -> None:
@@ -77,6 +80,7 @@ def show(
         "max_total_tokens": max_total_tokens,
         "max_cost": max_cost,
         "timeout": timeout,
+        "context_window": context_window,
         "flow": flow,
     }
     resolved = resolve_settings(flags, os.environ, cwd or Path.cwd())

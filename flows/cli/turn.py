@@ -1,229 +1,249 @@
-"""One turn for the command line: settings, model, session, sinks and signals brought together."""
+"""`turngraph turn`: what a turn did, and what else can be made of it."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import anyio
+import typer
 
-from ...nodes.deps import Limits
-from ...nodes.errors import UsageError
-from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
-from ...nodes.outcome import Outcome, TurnResult
-from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
-from ..interrupt import Interrupt
-from ..models import OFFLINE
-from ..runner import run_turn
-from ..settings import Resolved, Settings, resolve_settings
-from ..sinks import JsonlSink, Tee
-from ..store import Store
-from . import signals
-from .answer_file import AnswerFile
-from .casting import casting
-from .console import ConsoleSink
-from .document import DocumentSink
-from .logs import log_to
-from .question import Question, keyboard
-from .run import RunOptions
-from .terminal import visible
-
-_OFFLINE = (
-    "no language model is configured, so the offline router answered by rules; "
-    "choose a model with --model openai:NAME, TURNGRAPH_MODEL or the settings file"
+from .failures import Misuse
+from .numbers import whole_number
+from .options import (
+    AgentOption,
+    BaseUrlOption,
+    Chosen,
+    ContextWindowOption,
+    DebugOption,
+    FlowOption,
+    MaxCostOption,
+    MaxIterationsOption,
+    MaxTokensOption,
+    MaxTotalTokensOption,
+    ModelCacheOption,
+    ModelOption,
+    OutputFileOption,
+    OutputOption,
+    PolicyOption,
+    QuietOption,
+    SwapOption,
+    ThinkingOption,
+    TimeoutOption,
+    VerboseOption,
+    cache,
+    shown,
 )
 
+if TYPE_CHECKING:
+    from ..store import Store
 
-def run_once(options: RunOptions) -> int:
-    """Run one turn, show it, and return its exit code.
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    Raises:
-        TurngraphError: nothing ran: a wrong setting, model or session, a busy session, a broken store.
+_Format = Annotated[Literal["text", "json"], typer.Option("--output", help="For a person, or one JSON document.")]
+_TurnArgument = Annotated[str, typer.Argument(metavar="ID", help="The turn; the first digits of its id do.")]
+_NEWEST = 20
+
+LIST_EPILOG = """\b
+Examples:
+  turngraph turn list
+  turngraph turn list --session 8dc1 --output json | jq -r '.turns[].id'
+"""
+SHOW_EPILOG = """\b
+Examples:
+  turngraph turn show 3f2a91
+  turngraph turn show --last --output json | jq '.visits[] | select(.error)'
+"""
+RESUME_EPILOG = """\b
+Examples:
+  turngraph turn resume
+  turngraph turn resume 3f2a91 --policy auto --output json
+"""
+REPLAY_EPILOG = """\b
+Examples:
+  turngraph turn replay 3f2a91
+  turngraph turn replay 3f2a91 --swap dispatch=./mine.py:Dispatch
+"""
+
+
+@app.callback()
+def group() -> None:
+    """Look into a turn, go on with one that was cut off, or try it again differently."""
+
+
+@app.command("list", epilog=LIST_EPILOG)
+def list_turns(
+    session: Annotated[str | None, typer.Option(metavar="ID", help="Only the turns of this session.")] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(parser=whole_number, metavar="N", help=f"Only the newest N; without a session {_NEWEST}."),
+    ] = None,
+    output: _Format = "text",
+) -> None:
+    """List turns, the newest first.
+
+    Each with how it ended, or whether it runs or was cut off.
+
+    With --output json: schema (turngraph.turns/1), turns [{id, session, begun, state, outcome, pid, visits,
+    iterations, cost_usd, model, flow, prompt, forked_from}]. state is ended, running, stopped, elsewhere or cut off;
+    outcome, iterations and cost_usd are null of a turn that has not ended.
     """
-    if options.debug:
-        log_to(sys.stderr, os.environ)
-    resolved = resolve_settings(
-        {
-            "model": options.model,
-            "base_url": options.base_url,
-            "policy": options.policy,
-            "max_iterations": options.max_iterations,
-            "max_tokens": options.max_tokens,
-            "max_total_tokens": options.max_total_tokens,
-            "max_cost": options.max_cost,
-            "timeout": options.timeout,
-            "flow": options.flow,
-        },
-        os.environ,
-        options.workdir,
-    )
-    with Store.open(resolved.settings.store) as store:
-        session = _session(store, options)
-        return anyio.run(_perform, options, resolved, store, session)
+    from ..summaries import summarise
 
-
-def _session(store: Store, options: RunOptions) -> str | None:
-    if options.session is not None:
-        return store.find_session(options.session)
-    if not options.continue_:
-        return None
-    latest = store.latest_session(str(options.workdir))
-    if latest is None:
-        raise UsageError(f"there is no session in {options.workdir} to continue; leave --continue off")
-    return latest
-
-
-async def _perform(options: RunOptions, resolved: Resolved, store: Store, session: str | None) -> int:
-    console = _console(options, resolved.settings)
-    document = DocumentSink()
-    interrupt = Interrupt()
-    sink = _sink(options, console, document)
-    with keyboard() if resolved.settings.policy == "ask" else nullcontext() as fd:
-        question = None if fd is None else Question(fd, sys.stderr, console.paused, options.workdir)
-        signals.listen(_Stop(interrupt, question))
-        try:
-            result = await console.fresh_while(_turn(options, resolved, store, session, sink, question, interrupt))
-        except Exception:
-            signals.listen(None)
-            raise
-    if options.output == "json":
-        sys.stdout.write(json.dumps(document.document(result)) + "\n")
-    sys.stdout.flush()
-    code = result.outcome.exit_code
-    if options.output_file is not None and not _keep(result, options.output_file, quiet=options.quiet):
-        code = code or 1
-    signals.leave_with(code)
-    return code
-
-
-def _console(options: RunOptions, settings: Settings) -> ConsoleSink:
-    return ConsoleSink(
-        sys.stdout,
-        sys.stderr,
-        quiet=options.quiet,
-        answer=options.output == "text",
-        thinking=options.thinking,
-        verbose=options.verbose,
-        # What the router found is text as it is, not Markdown.
-        markdown=settings.model != OFFLINE or options.agent is not None,
-    )
-
-
-def _keep(result: TurnResult, file: AnswerFile, *, quiet: bool) -> bool:
-    """Write the answer to its file; false if that failed. Without a whole answer the file stays as it is."""
-    if not result.answer or result.outcome is Outcome.NO_ANSWER:
-        if not quiet:
-            print(f"turngraph: there is no answer, so {visible(str(file.path))} is as it was", file=sys.stderr)
-        return True
-    try:
-        file.write(result.answer)
-    except OSError as error:
-        print(f"turngraph: {visible(str(file.path))} could not be written: {error.strerror}", file=sys.stderr)
-        return False
-    return True
-
-
-async def _turn(
-    options: RunOptions,
-    resolved: Resolved,
-    store: Store,
-    session: str | None,
-    sink: Sink,
-    question: Question | None,
-    interrupt: Interrupt,
-) -> TurnResult:
-    settings = resolved.settings
-    async with casting(options, resolved) as cast:
-        return await run_turn(
-            options.prompt.text,
-            model=cast.model,
-            toolsets=cast.toolsets,
-            flow=cast.flow,
-            sink=_Telling(
-                sink,
-                [*options.prompt.notes, *cast.differences],
-                [*options.prompt.warnings, *resolved.notices, *cast.notices],
-                offline=cast.offline,
-            ),
-            store=store,
-            session=session,
-            policy=_policy(settings, question),
-            limits=Limits(
-                max_iterations=settings.max_iterations,
-                max_tokens=settings.max_tokens,
-                max_total_tokens=settings.max_total_tokens,
-                max_cost=settings.max_cost,
-                timeout=settings.timeout,
-            ),
-            instructions=cast.instructions,
-            workdir=options.workdir,
-            interrupt=interrupt,
-            debug=options.debug,
-        )
-
-
-def _sink(options: RunOptions, console: ConsoleSink, document: DocumentSink) -> Sink:
-    match options.output:
-        case "text":
-            return console
-        case "json":
-            return Tee(document, console)
-        case "jsonl":
-            return Tee(JsonlSink(sys.stdout), console)
-
-
-class _Telling:
-    """Adds to a turn's events what the command line knows: notices about the prompt, and who answered."""
-
-    def __init__(self, sink: Sink, notes: Sequence[str], warnings: Sequence[str], *, offline: bool) -> None:
-        self._sink = sink
-        self._notices = [*(Notice("info", text) for text in notes), *(Notice("warning", text) for text in warnings)]
-        self._offline = offline
-
-    async def emit(self, event: Event) -> None:
-        if self._offline and isinstance(event, TurnEnded) and event.result.outcome is Outcome.COMPLETED:
-            await self._sink.emit(Notice("info", _OFFLINE))
-        await self._sink.emit(event)
-        if isinstance(event, TurnStarted):
-            for notice in self._notices:
-                await self._sink.emit(notice)
-
-
-def _policy(settings: Settings, question: Question | None) -> Policy:
-    match settings.policy:
-        case "read-only":
-            return ReadOnly()
-        case "auto":
-            return Auto()
-        case "ask":
-            return AskFirst(None if question is None else question.ask)
-
-
-class _Stop:
-    """The first signal ends the turn in order, the second is told to wait, the third ends the process."""
-
-    def __init__(self, interrupt: Interrupt, question: Question | None) -> None:
-        self._interrupt = interrupt
-        self._question = question
-        self._loop = asyncio.get_running_loop()
-        self._count = 0
-
-    def __call__(self, number: int) -> None:
-        self._count += 1
-        if self._count == 1:
-            self._loop.call_soon_threadsafe(self._stop, number)
-        elif self._count == 2:
-            signals.say("finishing and saving the turn; a third signal quits at once, unsaved")
+    with _open_store() as store:
+        if session is None:
+            wanted = last or _NEWEST
+            newest = store.latest_turns(wanted + 1)
+            more = len(newest) > wanted
         else:
-            signals.quit_now(number)
+            newest = store.turns(store.find_session(session))
+            wanted = last or max(len(newest), 1)
+            more = False
+        found = [summarise(store, turn) for turn in reversed(newest[-wanted:])]
+    if output == "json":
+        from .turn_json import as_json
 
-    def _stop(self, number: int) -> None:
-        if number != signal.SIGINT:
-            self._interrupt.fire(Outcome.TERMINATED)
-        elif self._question is None or not self._question.abort():
-            self._interrupt.fire(Outcome.INTERRUPTED)
+        typer.echo(json.dumps({"schema": "turngraph.turns/1", "turns": [as_json(one) for one in found]}))
+    elif not found:
+        typer.echo("there are no turns yet; turngraph run begins one", err=True)
+    else:
+        from .turn_text import print_turns
+
+        print_turns(found, sys.stdout)
+        if more and last is None:
+            typer.echo(f"only the newest {wanted} are listed; --last N lists more", err=True)
+
+
+@app.command(epilog=SHOW_EPILOG)
+def show(
+    turn: Annotated[str | None, typer.Argument(metavar="[ID]", help="The turn; the first digits of its id do.")] = None,
+    last: Annotated[bool, typer.Option("--last", help="The newest turn, of any directory.")] = False,
+    output: _Format = "text",
+) -> None:
+    """Show the journal of a turn, visit by visit.
+
+    Each visit with where it went on to, and what happened in it. The numbers are those that `turngraph turn fork --at N` takes. `unknown` is a call that began and whose end nobody
+    saw: its effects may have happened.
+
+    With --output json: schema (turngraph.journal/1), turn (as in turn list, and workdir, policy, lineup, limits and
+    asked), visits [{n, role, to, iteration, ms, error, changed, events}]. n is null for what was written after the
+    last visit. events are {kind} and what belongs to it: reply, result, unknown, repair, prune, compact, seal, tree,
+    external, resume, guidance, damaged.
+    """
+    if (turn is None) is not last:
+        raise Misuse("name one turn: give its ID, or --last")
+    from ..summaries import summary_of
+    from ..told import tell
+
+    with _open_store() as store:
+        turn_id = _newest(store) if turn is None else store.find_turn(turn)
+        journal, body = store.journal(turn_id), store.turn_body(turn_id)
+    summary, steps = summary_of(turn_id, journal), tell(journal)
+    if output == "json":
+        from .turn_json import journal_json
+
+        typer.echo(json.dumps(journal_json(summary, body, steps)))
+    else:
+        from .turn_text import print_journal
+
+        print_journal(summary, body, steps, sys.stdout)
+
+
+@app.command(epilog=RESUME_EPILOG)
+def resume(
+    turn: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="The turn; by default the one of this directory that was cut off."),
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="The last of several turns of this directory that were cut off.")
+    ] = False,
+    accept_graph_change: Annotated[
+        bool, typer.Option("--accept-graph-change", help="Go on although the graph is another since it began.")
+    ] = False,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    output: OutputOption = "text",
+    output_file: OutputFileOption = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    thinking: ThinkingOption = "fold",
+    debug: DebugOption = False,
+    policy: PolicyOption = None,
+    max_iterations: MaxIterationsOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_total_tokens: MaxTotalTokensOption = None,
+    max_cost: MaxCostOption = None,
+    timeout: TimeoutOption = None,
+    context_window: ContextWindowOption = None,
+    flow: FlowOption = None,
+    swap: SwapOption = None,
+    agent: AgentOption = None,
+    model_cache: ModelCacheOption = None,
+) -> int:
+    """Go on with a turn that was cut off.
+
+    It goes on from its last boundary between two nodes. No model request and no call that came to its end is made again. A call that was under way is made again if it
+    only reads; of any other the model and you are told that its outcome is unknown, and it is not made again.
+
+    The model, the server, the policy, the flow, the limits and the directory are those of the turn's record, unless
+    told otherwise here; a --swap wins over one of the record. What it shows, its JSON and its exit codes are those of
+    `turngraph run`; 2 is also a turn that has ended, or whose graph has changed since, 7 one that still runs.
+    """
+    if turn is not None and last:
+        raise Misuse("an ID and --last each choose a turn; give only one of them")
+    how = shown(output, output_file, quiet=quiet, verbose=verbose, thinking=thinking, debug=debug)
+    chosen = Chosen(
+        model=model,
+        base_url=base_url,
+        policy=policy,
+        max_iterations=max_iterations,
+        max_tokens=max_tokens,
+        max_total_tokens=max_total_tokens,
+        max_cost=max_cost,
+        timeout=timeout,
+        context_window=context_window,
+        flow=flow,
+        swap=tuple(swap or ()),
+        agent=agent,
+        model_cache=cache(model_cache),
+    )
+    from .beginning import resume_once
+
+    return resume_once(turn, chosen, how, last=last, accept_graph_change=accept_graph_change)
+
+
+@app.command(epilog=REPLAY_EPILOG)
+def replay(
+    turn: _TurnArgument,
+    flow: FlowOption = None,
+    swap: SwapOption = None,
+    output: _Format = "text",
+) -> int:
+    """Run a recorded turn again, offline.
+
+    Each visit is compared with the record. What the model and the tools gave comes from the journal: nothing is asked, run or written. The flow is the
+    recorded one, unless told otherwise: with --swap it shows where a variant departs.
+
+    With --output json: schema (turngraph.replay/1), turn_id, visits (as recorded), recorded (of how many), departure,
+    null or {visit, role, what, recorded, replayed}. what is request, calls, writes, state or transition.
+
+    Exit codes: 0 all visits were as recorded, 1 one departed from the record, 2 there is no such turn or flow.
+    """
+    from .replaying import replay_once
+
+    return replay_once(turn, Chosen(flow=flow, swap=tuple(swap or ())), output)
+
+
+def _open_store() -> Store:
+    from ..settings import load_settings
+    from ..store import Store
+
+    return Store.open(load_settings().store)
+
+
+def _newest(store: Store) -> str:
+    found = store.latest_turns(1)
+    if not found:
+        raise Misuse("there are no turns yet; turngraph run begins one")
+    return found[0]

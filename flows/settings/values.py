@@ -64,7 +64,8 @@ class Settings(BaseModel):
     `flow` is `standard` or a name of `flows`, which only the user's own file can hold.
 
     `max_iterations` counts model requests and `max_tokens` caps one answer; `max_total_tokens` counts input and output
-    of a whole turn, `max_cost` is in US dollars and `timeout` in seconds. `None` is no limit.
+    of a whole turn, `max_cost` is in US dollars and `timeout` in seconds. `None` is no limit. `context_window` is what
+    the model takes in at once, in tokens; `None` is what is known of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +78,7 @@ class Settings(BaseModel):
     max_total_tokens: PositiveInt | None = None
     max_cost: _Dollars | None = None
     timeout: _Seconds | None = None
+    context_window: PositiveInt | None = None
     flow: Annotated[str, Field(min_length=1)] = "standard"
     flows: Annotated[dict[str, NamedFlow], AfterValidator(_not_the_standard)] = Field(
         default_factory=dict[str, NamedFlow]
