@@ -179,7 +179,9 @@ def _sealed_unit(link: Link) -> Unit:
     items: Sequence[int | Sequence[int]] = link.facts.get("items", ())
     return tuple(
         [
-            Item((item,), False, item in replies, link.at) if isinstance(item, int) else Item(item, True, False, link.at)
+            Item((item,), False, item in replies, link.at)
+            if isinstance(item, int)
+            else Item(item, True, False, link.at)
             for item in items
         ]
     )

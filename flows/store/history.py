@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -24,32 +25,24 @@ from .chain import Item, Unit, history_units, sealed_unit
 from .codec import call_of, read_facts, read_messages, read_result
 from .database import Database
 from .records import LoadedHistory
-from .rows import result_json, time_of
+from .rows import time_of
 
 _PIECE_BYTES = 2_000_000
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 512
 
-# A negative id asks for the row of a result without its content, where its facts tell the rest of it.
-_READ = """SELECT log.id, facts, CASE WHEN wanted.value > 0 OR instr(facts, '"ts":') = 0
-        THEN CAST(content AS BLOB) END
+# A negative id asks for a result that is cleared: for its facts, and for its content only where they tell too little.
+_READ = """SELECT log.id, CASE WHEN wanted.value < 0 THEN facts END, CASE
+        WHEN log.kind != 'result' OR instr(facts, '"ts":') = 0 THEN CAST(content AS BLOB)
+        WHEN wanted.value > 0
+            THEN CAST('{"timestamp":"' || (facts ->> '$.ts') || '",' || substr(content, 2) AS BLOB) END
     FROM json_each(?) wanted CROSS JOIN log ON log.id = abs(wanted.value)"""
 
-_UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError)
-
-_Row = tuple[int, str, bytes | None]
+_Rows = dict[int, tuple[int, str | None, bytes | None]]
+"""What was read of some rows, by their ids: id, facts, content."""
 
 
 class _Unreadable(Exception):
     """A unit holds a row that is missing or damaged."""
-
-
-@dataclass
-class _Prepared:
-    """A unit on its way: of each message its JSON, or the facts and contents of its cleared results."""
-
-    unit: Unit
-    texts: list[bytes]
-    cleared: dict[int, list[tuple[Any, bytes | None]]]
 
 
 def load_history(database: Database, session: int, upto: int | None = None) -> LoadedHistory:
@@ -63,134 +56,122 @@ def load_seal(database: Database, row: int) -> list[ModelMessage]:
 
 
 def _load(database: Database, units: Sequence[Unit]) -> LoadedHistory:
-    rows = _rows(database, [-row if item.cleared else row for unit in units for item in unit for row in item.rows])
-    loaded = LoadedHistory([], 0)
-    waiting: list[_Prepared] = []
-    size = 0
+    history: list[ModelMessage] = []
+    skipped = 0
+    for piece, rows in _pieces(database, units):
+        for unit, texts in _read(piece, rows):
+            try:
+                for message in _shown(unit, texts, rows):
+                    _join(history, message)
+            except _Unreadable:
+                skipped += max(len(unit), 1)
+    return LoadedHistory(history, skipped)
+
+
+def _pieces(database: Database, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], _Rows]]:
+    """The units in their order, a few at a time, with those of their rows that are there."""
+    wanted = [-row if item.cleared else row for unit in units for item in unit for row in item.rows]
+    piece: list[Unit] = []
+    rows: _Rows = {}
+    asked = needed = 0
     for unit in units:
-        taken = [[next(rows) for _ in item.rows] for item in unit]
-        try:
-            prepared = _prepare(unit, taken)
-        except _Unreadable:
-            loaded = loaded._replace(skipped=loaded.skipped + max(len(unit), 1))
-            continue
-        waiting.append(prepared)
-        size += sum(map(len, prepared.texts))
-        if size >= _PIECE_BYTES:
-            loaded = _read(loaded, waiting)
-            waiting, size = [], 0
-    return _read(loaded, waiting)
+        needed += sum([len(item.rows) for item in unit])
+        if needed > asked and piece:
+            yield piece, rows
+            piece, rows = [], {row: rows[row] for item in unit for row in item.rows if row in rows}
+        while asked < needed:
+            asked += _fetch(database, wanted[asked : asked + _ROWS_AT_ONCE], rows)
+        piece.append(unit)
+    yield piece, rows
 
 
-def _rows(database: Database, wanted: Sequence[int]) -> Iterator[_Row | None]:
-    """The wanted rows in their order, `None` for each that is missing; not many are in memory at once."""
-    place = 0
-    while place < len(wanted):
-        asked = wanted[place : place + _ROWS_AT_ONCE]
-        found: list[_Row] = database.some(_READ, json.dumps(asked), most=_PIECE_BYTES)
-        whole = sum(len(row[2] or b"") for row in found) < _PIECE_BYTES
-        done = 0
-        for row in found:
-            while abs(asked[done]) != row[0]:
-                yield None
-                done += 1
-            yield row
-            done += 1
-        while whole and done < len(asked):
-            yield None
-            done += 1
-        place += done
+def _fetch(database: Database, wanted: Sequence[int], rows: _Rows) -> int:
+    """Read the first of the wanted rows, and tell how many of them that were, those included that are not there."""
+    found = database.some(_READ, json.dumps(wanted), most=_PIECE_BYTES)
+    rows.update({row[0]: row for row in found})
+    if sum([len(row[2] or b"") for row in found]) < _PIECE_BYTES:
+        return len(wanted)
+    last = found[-1][0]
+    return 1 + next(place for place, row in enumerate(wanted) if abs(row) == last)
 
 
-def _prepare(unit: Unit, taken: Sequence[Sequence[_Row | None]]) -> _Prepared:
-    prepared = _Prepared(unit, [], {})
-    if not unit:
-        raise _Unreadable
-    for place, (item, rows) in enumerate(zip(unit, taken, strict=True)):
-        present = [row for row in rows if row is not None]
-        if not present or len(present) != len(rows):
-            raise _Unreadable
-        try:
-            if item.cleared:
-                prepared.cleared[place] = [(read_facts(facts), content) for _, facts, content in present]
-            elif item.results:
-                prepared.texts.append(_request_of(item, present))
-            else:
-                prepared.texts.append(present[0][2] or b"")
-        except _UNREADABLE as error:
-            raise _Unreadable from error
-    return prepared
-
-
-def _request_of(item: Item, rows: Sequence[_Row]) -> bytes:
-    """The JSON of one request with the results of some rows."""
-    parts = b",".join(result_json(read_facts(facts), content or b"") for _, facts, content in rows)
-    return b'{"parts":[%b],"timestamp":"%b","kind":"request"}' % (parts, time_of(item.at).isoformat().encode())
-
-
-def _read(loaded: LoadedHistory, waiting: Sequence[_Prepared]) -> LoadedHistory:
-    """The history with the messages of some units at its end; those that cannot be read are counted."""
+def _read(piece: Sequence[Unit], rows: _Rows) -> list[tuple[Unit, list[ModelMessage] | None]]:
+    """Each unit with its messages but for those whose results are cleared; without any where one cannot be read."""
+    texts = [_texts(unit, rows) for unit in piece]
     try:
-        read = iter(read_messages(list(chain.from_iterable(prepared.texts for prepared in waiting))))
-        units = [[next(read) for _ in prepared.texts] for prepared in waiting]
+        together = iter(read_messages([text for some in texts for text in some or ()]))
     except ValueError:
-        units = [_alone(prepared) for prepared in waiting]
-    skipped = loaded.skipped
-    for prepared, messages in zip(waiting, units, strict=True):
-        try:
-            if messages is None:
-                raise _Unreadable
-            for message in _whole(prepared, messages):
-                _join(loaded.messages, message)
-        except _Unreadable:
-            skipped += len(prepared.unit)
-    return LoadedHistory(loaded.messages, skipped)
+        return [(unit, _alone(some)) for unit, some in zip(piece, texts, strict=True)]
+    return [
+        (unit, None if some is None else list(islice(together, len(some))))
+        for unit, some in zip(piece, texts, strict=True)
+    ]
 
 
-def _alone(prepared: _Prepared) -> list[ModelMessage] | None:
+def _alone(texts: Sequence[bytes] | None) -> list[ModelMessage] | None:
     try:
-        return read_messages(prepared.texts)
+        return None if texts is None else read_messages(texts)
     except ValueError:
         return None
 
 
-def _whole(prepared: _Prepared, read: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages of a unit: those that were read, and the requests of cleared results between them."""
+def _texts(unit: Unit, rows: _Rows) -> list[bytes] | None:
+    """The JSON of the messages of a unit; `None` where a row of it is missing."""
+    texts: list[bytes] = []
+    for item in unit:
+        contents: list[bytes] = []
+        for row in item.rows:
+            if (found := rows.get(row)) is None or (found[2] is None and not item.cleared):
+                return None
+            contents.append(found[2] or b"")
+        if item.results and not item.cleared:
+            texts.append(b'{"parts":[%b],"kind":"request"}' % b",".join(contents))
+        elif not item.cleared:
+            texts += contents
+    return texts if unit else None
+
+
+def _shown(unit: Unit, read: Sequence[ModelMessage] | None, rows: _Rows) -> Iterator[ModelMessage]:
+    """The messages of a unit as the next request sends them.
+
+    Raises:
+        _Unreadable: one of them cannot be read.
+    """
+    if read is None:
+        raise _Unreadable
+    shown = list[ModelMessage]()
     following = iter(read)
-    messages: list[ModelMessage] = []
+    for item in unit:
+        message = _cleared(item, rows, shown) if item.cleared else next(following)
+        if isinstance(message, ModelResponse):
+            if ThinkingPart in [part.__class__ for part in message.parts]:
+                message, _ = split_thoughts(message)  # those that nobody signed are not sent again
+        elif item.results:
+            message.timestamp = time_of(item.at)
+        elif item.first:
+            message = replace(message, parts=[part for part in message.parts if not isinstance(part, ToolReturnPart)])
+        shown.append(message)
+    return iter(shown)
+
+
+def _cleared(item: Item, rows: _Rows, before: Sequence[ModelMessage]) -> ModelRequest:
+    """The request of some results without their contents."""
+    reply = next((message for message in reversed(before) if isinstance(message, ModelResponse)), None)
+    calls = [part for part in reply.parts if isinstance(part, ToolCallPart)] if reply else []
     try:
-        for place, item in enumerate(prepared.unit):
-            if place in prepared.cleared:
-                parts = [_clear(facts, content, messages) for facts, content in prepared.cleared[place]]
-                messages.append(ModelRequest(parts=parts, timestamp=time_of(item.at)))
-            else:
-                messages.append(_shown(next(following), first=item.first))
-    except (*_UNREADABLE, StopIteration) as error:
+        return ModelRequest(parts=[_placeholder(rows[row], calls) for row in item.rows])
+    except (ValueError, TypeError, KeyError, IndexError) as error:
         raise _Unreadable from error
-    return messages
 
 
-def _shown(message: ModelMessage, *, first: bool) -> ModelMessage:
-    """A message as the next request sends it: a reply without the thoughts that nobody signed."""
-    if isinstance(message, ModelResponse):
-        thinks = any(isinstance(part, ThinkingPart) and not part.signature for part in message.parts)
-        return split_thoughts(message)[0] if thinks else message
-    if first and any(isinstance(part, ToolReturnPart) for part in message.parts):
-        return replace(message, parts=[part for part in message.parts if not isinstance(part, ToolReturnPart)])
-    return message
-
-
-def _clear(facts: Any, content: bytes | None, before: Sequence[ModelMessage]) -> ToolReturnPart:
-    """A result without its content, which was not even read where its call and its facts tell the rest."""
+def _placeholder(row: tuple[int, str | None, bytes | None], calls: Sequence[ToolCallPart[Any]]) -> ToolReturnPart:
+    """A cleared result: its content was not even read where its call and its facts tell the rest of it."""
+    _, told, content = row
     if content is not None:
         return replace(read_result(content), content=PLACEHOLDER, outcome="success", metadata=None)
-    reply = next(message for message in reversed(before) if isinstance(message, ModelResponse))
-    call: ToolCallPart[Any] = call_of(facts["call"]) if "call" in facts else _calls(reply)[facts["position"]]
-    return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=time_of(facts["ts"]))
-
-
-def _calls(reply: ModelResponse) -> list[ToolCallPart[Any]]:
-    return [part for part in reply.parts if isinstance(part, ToolCallPart)]
+    facts: Mapping[str, Any] = read_facts(told or "")
+    call: ToolCallPart[Any] = call_of(facts["call"]) if "call" in facts else calls[facts["position"]]
+    return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=datetime.fromisoformat(facts["ts"]))
 
 
 def _join(messages: list[ModelMessage], message: ModelMessage) -> None:
