@@ -14,6 +14,7 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 
+from .errors import ProviderError
 from .events import Event, TextDelta, ThinkingDelta
 from .model_port import ModelPort, provider_errors
 from .node import Ctx
@@ -43,14 +44,18 @@ async def ask(
     tools = (await deps.toolbox.manager(state)).tool_defs if about is None else []
     request = (state.session.messages, tools, state.guidance) if about is None else (about, tools, None)
     debug = StreamDebug(state.request) if state.request.debug_metrics else None
-    with provider_errors(port.name):
-        async with port.stream(*request) as response:
-            async for event in response:
-                if debug is not None:
-                    debug.record(event)
-                if live and (delta := delta_of(event)) is not None:
-                    await deps.sink.emit(delta)
-            reply = response.get()
+    try:
+        with provider_errors(port.name):
+            async with port.stream(*request) as response:
+                async for event in response:
+                    if debug is not None:
+                        debug.record(event)
+                    if live and (delta := delta_of(event)) is not None:
+                        await deps.sink.emit(delta)
+                reply = response.get()
+    except ProviderError as error:
+        deps.log.failure(error)
+        raise
     if debug is not None:
         debug.log()
     return reply, deps.log.message(reply)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 
 from ..tools.policy import Policy
-from .errors import UsageError
+from .errors import ProviderError, UsageError
 from .events import Sink
 from .outcome import TurnResult
 from .slots import CallStatus, Slot
@@ -45,6 +45,10 @@ class TurnLog(Protocol):
 
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         """Write a message, unsealed. `replaces` names the row of a message that this one supersedes."""
+        ...
+
+    def failure(self, error: ProviderError) -> int:
+        """Write that a model request failed."""
         ...
 
     def intent(self, iteration: int, slot: Slot) -> None:
@@ -100,7 +104,11 @@ class Past(Protocol):
     """What the journal already knows of the node that runs: of a turn that is resumed, or replayed."""
 
     def reply(self, state: TurnState) -> tuple[ModelResponse, int] | None:
-        """The next reply that was received there, and its row; `None` where the model must be asked."""
+        """The next reply that was received there, and its row; `None` where the model must be asked.
+
+        Raises:
+            ProviderError: a replay has come to a request that failed.
+        """
         ...
 
     def call(self, state: TurnState, slot: Slot) -> KnownCall | None:

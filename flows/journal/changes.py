@@ -5,7 +5,7 @@ What rows of the log hold already is named and not repeated: replies, results an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -60,7 +60,7 @@ class Changes:
         if state.answer != self._answer:
             said = state.reply is not None and state.answer == text_of(state.reply)
             changed["answer"] = THE_REPLY if said else state.answer
-        changed |= self._of_reply(state) | self._of_thoughts(state) | self._of_messages(state)
+        changed.update(self._of_reply(state), **self._of_thoughts(state), **self._of_messages(state))
         self._seen, self._slots, self._answer, self._reply = seen, slots, state.answer, state.reply
         self._thoughts = len(state.session.thoughts)
         self._messages = state.session.messages
@@ -77,7 +77,7 @@ class Changes:
     def _of_thoughts(self, state: TurnState) -> Mapping[str, Any]:
         """New thoughts: the number of the reply's part that holds one, or the text of one that no reply holds."""
         new = state.session.thoughts[self._thoughts :]
-        parts = self._reply.parts if self._reply is not None else []
+        parts: Sequence[object] = self._reply.parts if self._reply is not None else ()
         held = {part.content: at for at, part in enumerate(parts) if isinstance(part, ThinkingPart)}
         return {"thoughts": [held.get(thought, thought) for thought in new]} if new else {}
 
@@ -105,9 +105,7 @@ def _plain(state: TurnState) -> dict[str, Any]:
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return dict[str, Any](value)
-    return [*value] if isinstance(value, list) else value
+    return value.copy() if isinstance(value, dict | list) else value
 
 
 def usage_as_json(usage: RunUsage) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,7 +17,7 @@ GIVEN = "given"
 
 def given_to(node: TurnNode | None) -> Mapping[str, Any]:
     """The fields of a node as plain JSON, under `GIVEN`; nothing for one that has none."""
-    if node is None or not fields(node):
+    if node is None or not is_dataclass(node) or not fields(node):
         return {}
     return {GIVEN: TypeAdapter(type(node)).dump_python(node, mode="json")}
 

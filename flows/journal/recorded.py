@@ -11,13 +11,15 @@ from typing import Any, Literal, cast
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from ...nodes.deps import KnownCall, Visit
-from ...nodes.errors import StoreError, TurngraphError
+from ...nodes.errors import ContextOverflow, ProviderError, StoreError, TurngraphError
 from ...nodes.outcome import TurnResult
 from ...nodes.slots import Slot
 from ...nodes.state import TurnState
 from ...tools.effects import Effect
 from ..store import (
+    Body,
     CompactBody,
+    FailureBody,
     IntentBody,
     MessageBody,
     PruneBody,
@@ -31,6 +33,9 @@ from ..store import (
 from .past import known_calls
 from .standing import standing
 
+_What = Literal["request", "calls", "writes", "state", "transition"]
+_Written = MessageBody | RepairBody | PruneBody | CompactBody | SealBody
+
 _SHOWN = 400
 _COUNTED_LIVE = {"usage", "retries", "cost"}
 """What tools count while they run, which they do not in a replay."""
@@ -42,7 +47,7 @@ class Departure:
 
     visit: int
     role: str
-    what: Literal["request", "calls", "writes", "state", "transition"]
+    what: _What
     recorded: str
     replayed: str
 
@@ -65,7 +70,7 @@ class Recording:
         self._rows = _grouped(journal)
         self._calls = known_calls(journal)
         self.effects: Mapping[str, Effect] = _effects(journal)
-        self.begins = _visit(self._visits[0]).number - 1
+        self.begins = cast(VisitBody, self._visits[0].body).visit.number - 1
         self.total = len(self._visits)
         self.passed = 0
         self.departure: Departure | None = None
@@ -74,21 +79,26 @@ class Recording:
     def _open(self, number: int) -> None:
         """Turn to the rows of a visit."""
         rows = self._rows[number] if number < len(self._rows) else []
-        self._left = deque(row for row in rows if not isinstance(row.body, IntentBody | ResultBody | VisitBody))
+        self._written_here = {row.id for row in rows}
+        self._left = deque(row for row in rows if not isinstance(row.body, IntentBody | ResultBody | VisitBody | None))
+
+    @property
+    def _over(self) -> bool:
+        return self.departure is not None or self.passed == self.total
 
     # the past
 
     def reply(self, state: TurnState) -> tuple[ModelResponse, int] | None:
-        recorded = self._take(MessageBody, lambda body: isinstance(body.message, ModelResponse))
-        if recorded is None:
-            raise self._depart("request", "no further request", f"a request after {_last(state.session.messages)}")
-        before = standing(self._store, self._turn_id, self.begins + self.passed).state.session.messages
-        for number, (one, other) in enumerate(zip(before, state.session.messages, strict=False), 1):
-            if not _same(one, other):
-                raise self._depart("request", f"message {number} {_short(one)}", f"message {number} {_short(other)}")
-        if len(before) != len(state.session.messages):
-            raise self._depart("request", f"{len(before)} messages", f"{len(state.session.messages)} messages")
-        return recorded.body.message, recorded.id
+        for row in self._left:
+            body = row.body
+            if isinstance(body, FailureBody):
+                self._left.remove(row)
+                raise (ContextOverflow if body.overflow else ProviderError)(body.error)
+            if isinstance(body, MessageBody) and isinstance(body.message, ModelResponse):
+                self._left.remove(row)
+                self._compare_requests(state)
+                return body.message, row.id
+        raise self._depart("request", "no further request", f"a request after {_last(state.session.messages)}")
 
     def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
         known = self._calls.get((state.iteration, slot.position))
@@ -96,22 +106,24 @@ class Recording:
             raise self._depart("calls", f"no call {slot.position + 1}", f"a call of {slot.call.tool_name}")
         if known.part is not None and known.part.tool_name != slot.call.tool_name:
             raise self._depart("calls", f"a call of {known.part.tool_name}", f"a call of {slot.call.tool_name}")
-        return known
+        return known if known.ran or known.row in self._written_here else None
 
     # the log
 
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         if message == self._turn.prompt:
             return self._turn.prompt_row
-        recorded = self._take(MessageBody, lambda body: body.replaces == replaces)
-        if recorded is None or not _same(recorded.body.message, message):
-            raise self._depart("writes", _short(recorded and recorded.body.message), _short(message))
-        return recorded.id
+        return self._written(MessageBody(message, replaces), _short(message))
+
+    def failure(self, error: ProviderError) -> int:
+        return 0
 
     def intent(self, iteration: int, slot: Slot) -> None:
         raise self._depart("calls", "no further call that runs", f"a call of {slot.call.tool_name}")
 
     def result(self, iteration: int, slot: Slot) -> int:
+        if self._over:
+            return 0
         known = self._calls.get((iteration, slot.position))
         if known is None or known.row is None or known.status is not slot.status:
             recorded = "no result" if known is None else f"the result {known.status}"
@@ -119,16 +131,17 @@ class Recording:
         return known.row
 
     def repair(self, description: str) -> int:
-        return self._written(RepairBody(description))
+        return self._written(RepairBody(description), f"a repair: {description}")
 
     def prune(self, whole: int) -> int:
-        return self._written(PruneBody(whole))
+        return self._written(PruneBody(whole), f"the results before the last {whole} replies cleared")
 
     def compact(self, summary: int, kept: int) -> int:
-        return self._written(CompactBody(summary, kept))
+        return self._written(CompactBody(summary, kept), f"a summary before the last {kept} replies")
 
     def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
-        return self._written(SealBody(tuple(item if isinstance(item, int) else tuple(item) for item in messages)))
+        items = tuple(item if isinstance(item, int) else tuple(item) for item in messages)
+        return self._written(SealBody(items), f"a seal of the rows {items}")
 
     def visit(self, visit: Visit, changed: Mapping[str, Any]) -> None:
         if self.departure is not None:
@@ -136,53 +149,57 @@ class Recording:
         if self.passed == self.total:
             raise self._depart("transition", "the record ends", f"{visit.role} was visited")
         body = cast(VisitBody, self._visits[self.passed].body)
-        one, other = (f"{side.role} -> {side.to or side.error}" for side in (body.visit, visit))
         if (body.visit.role, body.visit.to) != (visit.role, visit.to):
-            raise self._depart("transition", one, other)
+            raise self._depart("transition", _went(body.visit), _went(visit))
         names = (body.changed.keys() | changed.keys()) - _COUNTED_LIVE
         for name in sorted(names if body.changed else ()):
             if body.changed.get(name) != changed.get(name):
-                sides = (f"{name} = {_clip(repr(side.get(name)))}" for side in (body.changed, changed))
-                raise self._depart("state", *sides)
+                one, other = (f"{name} = {_clip(repr(side.get(name)))}" for side in (body.changed, changed))
+                raise self._depart("state", one, other)
         self.passed += 1
         self._open(self.passed)
 
     def end(self, result: TurnResult) -> int:
         if self.departure is None and self.passed < self.total:
-            self._depart(
-                "transition", _went(self._visits[self.passed]), f"the turn ended: {result.error or result.outcome}"
-            )
+            expected = cast(VisitBody, self._visits[self.passed].body).visit
+            self._depart("transition", _went(expected), f"the turn ended: {result.error or result.outcome}")
         return 0
 
-    def _written(self, body: Any) -> int:
-        recorded = self._take(type(body), lambda _: True)
-        if recorded is None or recorded.body != body:
-            raise self._depart("writes", _clip(repr(recorded and recorded.body)), _clip(repr(body)))
-        return recorded.id
+    def _written(self, body: _Written, said: str) -> int:
+        """The row of what this visit wrote too; after the departure, or the last visit, nothing is compared."""
+        if self._over:
+            return 0
+        row = next((row for row in self._left if type(row.body) is type(body)), None)
+        if row is None:
+            raise self._depart("writes", "nothing", said)
+        if not _same(row.body, body):
+            raise self._depart("writes", _clip(_told(row.body)), said)
+        self._left.remove(row)
+        return row.id
 
-    def _take(self, kind: type[Any], fits: Any) -> Any:
-        """The next row of a kind that this visit wrote."""
-        for row in self._left:
-            if isinstance(row.body, kind) and fits(row.body):
-                self._left.remove(row)
-                return row
-        return None
+    def _compare_requests(self, state: TurnState) -> None:
+        before = standing(self._store, self._turn_id, self.begins + self.passed).state.session.messages
+        for number, (one, other) in enumerate(zip(before, state.session.messages, strict=False), 1):
+            if not _same(one, other):
+                raise self._depart("request", f"message {number} {_short(one)}", f"message {number} {_short(other)}")
+        if len(before) != len(state.session.messages):
+            raise self._depart("request", f"{len(before)} messages", f"{len(state.session.messages)} messages")
 
-    def _depart(self, what: Any, recorded: str, replayed: str) -> Departed:
+    def _depart(self, what: _What, recorded: str, replayed: str) -> Departed:
+        visit = cast(VisitBody, self._visits[min(self.passed, self.total - 1)].body).visit
+        if self.passed < self.total and visit.to is None:
+            return Departed(f"the record ends in visit {visit.number}: {visit.error}")
         if self.departure is None:
-            at = min(self.passed, self.total - 1)
-            visit = _visit(self._visits[at])
             self.departure = Departure(visit.number, visit.role, what, recorded, replayed)
-        return Departed(f"visit {self.departure.visit} ({self.departure.role}) departs from the record")
+        return Departed(f"visit {visit.number} ({visit.role}) departs from the record")
 
 
-def _visit(record: Record) -> Visit:
-    return cast(VisitBody, record.body).visit
-
-
-def _went(record: Record) -> str:
-    visit = _visit(record)
+def _went(visit: Visit) -> str:
     return f"{visit.role} -> {visit.to or visit.error}"
+
+
+def _told(body: Body | None) -> str:
+    return _short(body.message) if isinstance(body, MessageBody) else repr(body)
 
 
 def _grouped(journal: Sequence[Record]) -> list[list[Record]]:
@@ -206,20 +223,21 @@ def _effects(journal: Sequence[Record]) -> dict[str, Effect]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two messages say the same, whenever they did."""
+    """Whether two messages, or rows, say the same, whenever they did."""
+    if isinstance(one, SealBody) and isinstance(other, SealBody):
+        return one.messages == other.messages
     if is_dataclass(one) and type(one) is type(other):
         names = [field.name for field in fields(one)]
         return all(_same(getattr(one, name), getattr(other, name)) for name in names)
     if isinstance(one, list) and isinstance(other, list):
-        return len(cast(list[Any], one)) == len(cast(list[Any], other)) and all(map(_same, one, other))
+        parts, others = cast(list[Any], one), cast(list[Any], other)
+        return len(parts) == len(others) and all(map(_same, parts, others))
     if isinstance(one, datetime):
         return isinstance(other, datetime)
     return one == other
 
 
-def _short(message: ModelMessage | None) -> str:
-    if message is None:
-        return "nothing"
+def _short(message: ModelMessage) -> str:
     kind = "request" if isinstance(message, ModelRequest) else "reply"
     return f"({kind}) {_clip(' | '.join(_parts(message)))}"
 

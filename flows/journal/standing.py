@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ThinkingPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ThinkingPart, UserPromptPart
 from pydantic_ai.usage import RunUsage
 
 from ...graphs.declared import END
@@ -118,8 +119,9 @@ def _at_row(store: Store, turn_id: str, row: int) -> Standing:
     return standing(store, turn_id, 0)
 
 
-def _said_at(prompt: ModelRequest) -> Any:
-    return next((part.timestamp for part in prompt.parts), prompt.timestamp)
+def _said_at(prompt: ModelRequest) -> datetime:
+    said = next((part.timestamp for part in prompt.parts if isinstance(part, UserPromptPart)), prompt.timestamp)
+    return said or datetime.fromtimestamp(0, UTC)
 
 
 class _Fold:

@@ -103,6 +103,14 @@ class MessageBody:
 
 
 @dataclass(frozen=True)
+class FailureBody:
+    """A model request failed; with `overflow` because it was larger than the model's context window."""
+
+    error: str
+    overflow: bool = False
+
+
+@dataclass(frozen=True)
 class IntentBody:
     """A call is about to run. `call` is there only when the reply before it does not hold it there."""
 
@@ -196,6 +204,7 @@ Body = (
     | TurnBody
     | ResumeBody
     | MessageBody
+    | FailureBody
     | IntentBody
     | ResultBody
     | VisitBody

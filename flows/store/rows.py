@@ -23,6 +23,7 @@ from .records import (
     BranchBody,
     CompactBody,
     ExternalBody,
+    FailureBody,
     IntentBody,
     MessageBody,
     PruneBody,
@@ -253,6 +254,7 @@ _SMALL: Mapping[str, type[Body]] = {
     "prune": PruneBody,
     "compact": CompactBody,
     "tree": TreeBody,
+    "failure": FailureBody,
     "release": ReleaseBody,
 }
 

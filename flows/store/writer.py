@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 
 from ...nodes.deps import Visit
-from ...nodes.errors import StoreError
+from ...nodes.errors import ContextOverflow, ProviderError, StoreError
 from ...nodes.outcome import TurnResult
 from ...nodes.reply import text_of
 from ...nodes.slots import Slot
@@ -108,6 +108,10 @@ class TurnWriter:
             self._calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
             self._texts[row] = text_of(message)
         return row
+
+    def failure(self, error: ProviderError) -> int:
+        facts: dict[str, Any] = {"error": str(error)}
+        return self._append("failure", facts | ({"overflow": True} if isinstance(error, ContextOverflow) else {}))
 
     def intent(self, iteration: int, slot: Slot) -> None:
         self._iteration = iteration

@@ -11,7 +11,7 @@ from pydantic_graph import Edge
 
 from ... import nodes
 from ..asking import delta_of, show
-from ..errors import FlowError
+from ..errors import FlowError, ProviderError
 from ..model_port import provider_errors, with_guidance
 from ..node import Ctx, TurnNode, go
 from .agent_run import short_run, with_tools
@@ -34,7 +34,11 @@ class AgentStream(nodes.Stream):
         state.answer = ""
         known = deps.past.reply(state)
         if known is None:
-            reply = await self.reply(ctx)
+            try:
+                reply = await self.reply(ctx)
+            except ProviderError as error:
+                deps.log.failure(error)
+                raise
             known = reply, deps.log.message(reply)
         else:
             await show(ctx, known[0])

@@ -17,7 +17,7 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, FunctionTools
 from turngraph.flows.flow import STANDARD
 from turngraph.flows.sinks import MemorySink
 from turngraph.nodes.deps import Limits, TurnDeps, Visit
-from turngraph.nodes.errors import StoreError
+from turngraph.nodes.errors import ProviderError, StoreError
 from turngraph.nodes.events import Sink
 from turngraph.nodes.model_port import ModelPort
 from turngraph.nodes.node import Ctx
@@ -102,6 +102,9 @@ class Ledger:
 
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         return self._write("message", (message, replaces))
+
+    def failure(self, error: ProviderError) -> int:
+        return self._write("failure", str(error))
 
     def intent(self, iteration: int, slot: Slot) -> None:
         self._write("intent", slot.position)
