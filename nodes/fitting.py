@@ -13,7 +13,7 @@ from .history.compact import Cut, compacted, cut
 from .history.prune import LEAST_SAVING, PROTECTED_TOKENS, prune
 from .history.summary import mechanical, summary_message
 from .history.tokens import estimate, overhead, tokens_of, without_last_usage
-from .history.transcript import chunks
+from .history.transcript import chunks, clip
 from .node import Ctx
 from .reply import encodable, text_of
 from .usage import cost_of
@@ -111,7 +111,7 @@ async def _compact(ctx: Ctx, sizes: _Sizes, plan: Cut) -> bool:
     """Put a summary in the place of what the plan drops; false where none is smaller than that."""
     state, deps = ctx.state, ctx.deps
     now, dropped = deps.clock.now(), _weight(plan.dropped)
-    text = await _summarise(ctx, plan.dropped, max(sizes.room // 2, 1_000))
+    text = await _summarise(ctx, plan.dropped, max(sizes.room * 2 // 3, 1_000))
     summary = summary_message(text, plan.dropped, now) if text else None
     if summary is None or tokens_of(summary) >= dropped:
         why = "the model gave no summary" if summary is None else "the model's summary was no shorter"
@@ -133,9 +133,9 @@ async def _summarise(ctx: Ctx, dropped: Sequence[ModelMessage], tokens: int) -> 
     """The model's summary; empty where it gave none, or where even small pieces are too large for it."""
     for attempt in range(ATTEMPTS):
         try:
-            so_far = ""
-            for text in chunks(dropped, tokens >> attempt):
-                so_far = await _ask(ctx, text, so_far)
+            so_far, longest = "", tokens >> attempt
+            for text in chunks(dropped, longest):
+                so_far = await _ask(ctx, text, clip(so_far, longest))
                 if not so_far:
                     break
             return so_far
