@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest
 
 from ...nodes.errors import UsageError
 from ...nodes.history.sanitise import sanitise
-from . import sessions, turns
+from . import lineage, sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
 from .history import load_history, load_seal
@@ -128,6 +128,24 @@ class Store:
         session = turns.session_row(self._database, session_id)
         sql = f"SELECT name FROM log WHERE session = ? AND {OWNERS} AND kind = 'turn' ORDER BY id"
         return [name for (name,) in self._database.rows(sql, session)]
+
+    def history_turns(self, session_id: str) -> list[str]:
+        """The ids of the turns that a session's history is made of, the oldest first, those of other sessions too.
+
+        Raises:
+            UnknownSession: there is no such session.
+        """
+        return lineage.history_turns(self._database, turns.session_row(self._database, session_id))
+
+    def branch_point(self, session_id: str, turn_id: str | None = None) -> int:
+        """The row after which to branch off for a session's whole history, or that to the end of one of its turns.
+
+        Raises:
+            UnknownSession: there is no such session.
+            UsageError: the turn is not one of this session, nor of what its history shares with others.
+        """
+        session = turns.session_row(self._database, session_id)
+        return lineage.branch_point(self._database, session, session_id, turn_id)
 
     def latest_turns(self, count: int) -> list[str]:
         """The ids of the turns that began last, of any session, the oldest of them first."""
