@@ -11,9 +11,11 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
 from turngraph.flows.runner import run_turn
 from turngraph.nodes.deps import Limits
-from turngraph.nodes.errors import ProviderError, SinkError, UsageError
+from turngraph.nodes.errors import ContextOverflow, ProviderError, SinkError, UsageError
 from turngraph.nodes.model_port import ModelPort, provider_errors, with_guidance
 
 from ..scripted.rules import violation
@@ -95,6 +97,55 @@ async def test_instructions_and_the_cap_of_an_answer_reach_the_model() -> None:
     assert info.model_settings == {"max_tokens": 7}
 
 
+async def test_a_rewritten_history_is_prepared_anew_and_only_once() -> None:
+    model = Actor()
+    port = ModelPort(model)
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("one")])]
+    await said(port, messages)
+    port.forget()
+    rewritten: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("another")])]
+    await said(port, rewritten)
+    await said(port, rewritten)
+    assert [str(request[0].parts[0]) for request in model.requests[1:]] == [str(rewritten[0].parts[0])] * 2
+    assert model.prepared == 2
+
+
+async def test_what_does_not_take_turns_with_what_was_sent_joins_it() -> None:
+    """A message from outside may come after the results of a reply."""
+    model = Actor()
+    port = ModelPort(model)
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("one")])]
+    await said(port, messages)
+    messages.append(ModelRequest(parts=[UserPromptPart("two")]))
+    await said(port, messages)
+    ((request,),) = model.requests[1:]
+    (part,) = request.parts
+    assert isinstance(part, UserPromptPart)
+    assert part.content == "one\n\ntwo"
+
+
+async def test_one_request_beside_the_turn_has_its_own_instructions_and_no_tools() -> None:
+    model = Actor(["So ", "it was."])
+    port = ModelPort(model, instructions="Be brief.", max_tokens=7)
+    await said(port, [ModelRequest(parts=[UserPromptPart("one")])])
+    reply = await port.complete([ModelRequest(parts=[UserPromptPart("sum up")])], "Summarise.")
+    assert reply.text == "Done."
+    assert (model.infos[1].instructions, model.infos[1].function_tools) == ("Summarise.", [])
+    await said(port, [ModelRequest(parts=[UserPromptPart("one")])])
+    assert model.prepared == 2
+    failing = ModelPort(Actor([ModelHTTPError(400, "m", {"message": "prompt is too long"})]))
+    with pytest.raises(ContextOverflow, match="function:actor failed: HTTP 400: prompt is too long"):
+        await failing.complete([], "Summarise.")
+
+
+def test_the_window_is_what_was_said_else_what_is_known_of_the_model() -> None:
+    model = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(api_key="none"))
+    assert ModelPort(model, context_window=1_000).context_window == 1_000
+    assert ModelPort(model).context_window == 128_000
+    assert ModelPort(Actor()).context_window is None
+    assert ModelPort(model, context_window=1_000).beside(Actor()).context_window is None
+
+
 def test_guidance_after_a_reply_is_a_request_of_its_own() -> None:
     reply = ModelResponse(parts=[TextPart("a")])
     first, second = with_guidance([reply], "remark")
@@ -124,6 +175,11 @@ def failed(error: Exception) -> ProviderError:
 def test_an_http_error_says_its_status_and_the_servers_words(body: object, words: str) -> None:
     said = str(failed(ModelHTTPError(429, "m", body)))
     assert said == f"the request to some:model failed: {words}"
+
+
+def test_a_request_that_is_too_large_is_an_overflow_and_a_rate_is_not() -> None:
+    assert isinstance(failed(ModelHTTPError(400, "m", {"message": "input length 9 exceeds maximum"})), ContextOverflow)
+    assert not isinstance(failed(ModelHTTPError(429, "m", {"message": "too many tokens per minute"})), ContextOverflow)
 
 
 def test_a_long_error_is_cut_and_the_cut_is_said() -> None:
