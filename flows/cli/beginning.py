@@ -16,6 +16,7 @@ from ..resume import limits_of, resume_turn
 from ..runner import run_turn
 from ..settings import Resolved, Settings, load_settings, resolve_settings
 from ..store import Store, TurnHead
+from ..trees import Trees
 from .options import Chosen, Shown
 from .perform import Plan, Staged, listen_to_debug, perform
 from .run import RunOptions
@@ -37,7 +38,7 @@ def run_once(options: RunOptions) -> int:
     prompt = None if asked.agent else system_prompt(options.workdir)
     limits = _limits(resolved.settings)
     with Store.open(resolved.settings.store) as store:
-        session = _session(store, options)
+        session, trees = _session(store, options), Trees.of(resolved.settings.store)
 
         async def begin(staged: Staged) -> TurnResult:
             return await run_turn(
@@ -53,6 +54,7 @@ def run_once(options: RunOptions) -> int:
                 instructions="" if prompt is None else prompt.text,
                 workdir=options.workdir,
                 interrupt=staged.interrupt,
+                trees=trees,
                 asked=asked.as_json(),
                 debug=options.shown.debug,
             )
@@ -63,7 +65,7 @@ def run_once(options: RunOptions) -> int:
             begin=begin,
             notes=options.prompt.notes,
             warnings=[*options.prompt.warnings, *resolved.notices, *(prompt.notices if prompt else ())],
-            model_cache=chosen.model_cache,
+            model_cache=chosen.cache,
         )
         return perform(plan, options.shown)
 
@@ -81,6 +83,7 @@ def resume_once(turn: str | None, chosen: Chosen, how: Shown, *, last: bool, acc
         head = store.turn_body(turn_id).head
         asked = asked_again(head, chosen, settings)
         limits = replace(limits_of(head), **chosen.limits)
+        trees = Trees.of(settings.store)
 
         async def begin(staged: Staged) -> TurnResult:
             return await resume_turn(
@@ -93,11 +96,12 @@ def resume_once(turn: str | None, chosen: Chosen, how: Shown, *, last: bool, acc
                 policy=staged.policy,
                 limits=limits,
                 interrupt=staged.interrupt,
+                trees=trees,
                 accept_graph_change=accept_graph_change,
                 debug=how.debug,
             )
 
-        plan = Plan(asked=asked, workdir=workdir_of(head), begin=begin, model_cache=chosen.model_cache)
+        plan = Plan(asked=asked, workdir=workdir_of(head), begin=begin, model_cache=chosen.cache)
         return perform(plan, how)
 
 
@@ -109,9 +113,9 @@ def asked_again(head: TurnHead, chosen: Chosen, settings: Settings) -> Asked:
     """
     recorded = asked_in(head.asked) or _of_a_program(head, chosen)
     flow = (
-        recorded.with_swaps(chosen.swap)
+        recorded.with_swaps(chosen.swap or ())
         if chosen.flow is None
-        else {"flow": chosen.flow, "flows": _flows(settings), "swaps": chosen.swap}
+        else {"flow": chosen.flow, "flows": _flows(settings), "swaps": chosen.swap or ()}
     )
     given: dict[str, Any] = {"model": chosen.model, "policy": chosen.policy, "agent": chosen.agent}
     if chosen.base_url is not None:
@@ -194,7 +198,7 @@ def _asked(chosen: Chosen, resolved: Resolved) -> Asked:
         policy=settings.policy,
         flow=settings.flow,
         flows=_flows(settings),
-        swaps=chosen.swap,
+        swaps=chosen.swap or (),
         agent=chosen.agent,
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -102,31 +105,40 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Write a detailed log
 class Chosen:
     """What was said of how a turn is run; `None` is an option not given."""
 
-    model: str | None = None
-    base_url: str | None = None
-    policy: PolicyName | None = None
-    max_iterations: int | None = None
-    max_tokens: int | None = None
-    max_total_tokens: int | None = None
-    max_cost: Decimal | None = None
-    timeout: float | None = None
-    context_window: int | None = None
-    flow: str | None = None
-    swap: tuple[str, ...] = ()
-    agent: str | None = None
-    model_cache: tuple[CacheMode, Path] | None = None
+    model: ModelOption = None
+    base_url: BaseUrlOption = None
+    policy: PolicyOption = None
+    max_iterations: MaxIterationsOption = None
+    max_tokens: MaxTokensOption = None
+    max_total_tokens: MaxTotalTokensOption = None
+    max_cost: MaxCostOption = None
+    timeout: TimeoutOption = None
+    context_window: ContextWindowOption = None
+    flow: FlowOption = None
+    swap: SwapOption = None
+    agent: AgentOption = None
+    model_cache: ModelCacheOption = None
+
+    def __post_init__(self) -> None:
+        """Refuse a mode of the model cache that does not exist.
+
+        Raises:
+            Misuse: there is no such mode.
+        """
+        if self.model_cache is not None and self.model_cache[0] not in _CACHE_MODES:
+            mode = self.model_cache[0]
+            raise Misuse(f"--model-cache takes record, replay or strict, and then a file; {mode!r} is none of them")
+
+    @property
+    def cache(self) -> tuple[CacheMode, Path] | None:
+        """The mode and the file of the model cache."""
+        return None if self.model_cache is None else (_CACHE_MODES[self.model_cache[0]], self.model_cache[1])
 
     @property
     def limits(self) -> dict[str, Any]:
         """The budgets that were given, by their names in `Limits`."""
-        given = {
-            "max_iterations": self.max_iterations,
-            "max_tokens": self.max_tokens,
-            "max_total_tokens": self.max_total_tokens,
-            "max_cost": self.max_cost,
-            "timeout": self.timeout,
-            "context_window": self.context_window,
-        }
+        names = ("max_iterations", "max_tokens", "max_total_tokens", "max_cost", "timeout", "context_window")
+        given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -135,7 +147,7 @@ class Shown:
     """How a turn is shown, checked as far as its own words go."""
 
     output: Output
-    output_file: AnswerFile | None
+    answer_file: AnswerFile | None
     quiet: bool
     verbose: bool
     thinking: Thinking
@@ -143,7 +155,13 @@ class Shown:
 
 
 def shown(
-    output: Output, output_file: Path | None, *, quiet: bool, verbose: bool, thinking: Thinking, debug: bool
+    *,
+    output: OutputOption = "text",
+    output_file: OutputFileOption = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    thinking: ThinkingOption = "fold",
+    debug: DebugOption = False,
 ) -> Shown:
     """The options of showing a turn, together.
 
@@ -154,7 +172,7 @@ def shown(
         raise Misuse("--quiet shows less and --verbose more; give only one of them")
     return Shown(
         output=output,
-        output_file=None if output_file is None else AnswerFile(output_file),
+        answer_file=None if output_file is None else AnswerFile(output_file),
         quiet=quiet,
         verbose=verbose,
         thinking=thinking,
@@ -162,15 +180,24 @@ def shown(
     )
 
 
-def cache(given: tuple[str, Path] | None) -> tuple[CacheMode, Path] | None:
-    """The mode and the file of a model cache.
+def with_turn_options(command: Callable[..., int]) -> Callable[..., int]:
+    """A command whose parameters `chosen` and `how` are made of the options of running and of showing a turn."""
+    makers = {name: (make, _parameters(make)) for name, make in (("chosen", Chosen), ("how", shown))}
+    own = [one for one in _parameters(command) if one.name not in makers]
 
-    Raises:
-        Misuse: there is no such mode.
-    """
-    if given is None:
-        return None
-    mode, path = given
-    if mode not in _CACHE_MODES:
-        raise Misuse(f"--model-cache takes record, replay or strict, and then a file; {mode!r} is none of them")
-    return _CACHE_MODES[mode], path
+    @wraps(command)
+    def spread(**given: Any) -> int:
+        made = {
+            name: make(**{one.name: given.pop(one.name) for one in taken}) for name, (make, taken) in makers.items()
+        }
+        return command(**given, **made)
+
+    parameters = [*own, *(one for _, taken in makers.values() for one in taken)]
+    keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
+    spread.__dict__["__signature__"] = Signature(keywords, return_annotation=int)
+    spread.__annotations__ = {one.name: one.annotation for one in keywords}
+    return spread
+
+
+def _parameters(of: Callable[..., Any]) -> list[Parameter]:
+    return list(signature(of, eval_str=True).parameters.values())

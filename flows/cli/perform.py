@@ -91,7 +91,7 @@ async def _perform(plan: Plan, shown: Shown) -> int:
         sys.stdout.write(json.dumps(document.document(result)) + "\n")
     sys.stdout.flush()
     code = result.outcome.exit_code
-    if shown.output_file is not None and not _keep(result, shown.output_file, quiet=shown.quiet):
+    if shown.answer_file is not None and not _keep(result, shown.answer_file, quiet=shown.quiet):
         code = code or 1
     signals.leave_with(code)
     return code

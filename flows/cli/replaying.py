@@ -49,7 +49,7 @@ def _flow(head: TurnHead, chosen: Chosen, settings: Settings) -> Flow:
 def _told(chosen: Chosen, settings: Settings) -> Asked:
     """The flow of a turn that a program of somebody's own began: the standard one, or what is said of it."""
     flows = {name: one.swap for name, one in settings.flows.items()}
-    return Asked(model=None, flow=chosen.flow or Asked.flow, flows=flows, swaps=chosen.swap)
+    return Asked(model=None, flow=chosen.flow or Asked.flow, flows=flows, swaps=chosen.swap or ())
 
 
 def _as_text(replayed: Replayed) -> str:

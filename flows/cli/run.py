@@ -9,31 +9,7 @@ from typing import Annotated
 import typer
 
 from .failures import Misuse
-from .options import (
-    AgentOption,
-    BaseUrlOption,
-    Chosen,
-    ContextWindowOption,
-    DebugOption,
-    FlowOption,
-    MaxCostOption,
-    MaxIterationsOption,
-    MaxTokensOption,
-    MaxTotalTokensOption,
-    ModelCacheOption,
-    ModelOption,
-    OutputFileOption,
-    OutputOption,
-    PolicyOption,
-    QuietOption,
-    Shown,
-    SwapOption,
-    ThinkingOption,
-    TimeoutOption,
-    VerboseOption,
-    cache,
-    shown,
-)
+from .options import Chosen, Shown, with_turn_options
 from .prompt import Prompt, read_prompt
 
 EPILOG = """\b
@@ -61,13 +37,13 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command(epilog=EPILOG)
+@with_turn_options
 def run(
+    *,
     prompt: Annotated[
         str | None,
         typer.Argument(help="What to do; - (or nothing, when something is piped in) reads it from stdin."),
     ] = None,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
     session: Annotated[
         str | None, typer.Option(metavar="ID", help="Go on with this session; the first digits of its id do.")
     ] = None,
@@ -84,23 +60,8 @@ def run(
         ),
     ] = None,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Work in this directory.")] = None,
-    output: OutputOption = "text",
-    output_file: OutputFileOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    thinking: ThinkingOption = "fold",
-    debug: DebugOption = False,
-    policy: PolicyOption = None,
-    max_iterations: MaxIterationsOption = None,
-    max_tokens: MaxTokensOption = None,
-    max_total_tokens: MaxTotalTokensOption = None,
-    max_cost: MaxCostOption = None,
-    timeout: TimeoutOption = None,
-    context_window: ContextWindowOption = None,
-    flow: FlowOption = None,
-    swap: SwapOption = None,
-    agent: AgentOption = None,
-    model_cache: ModelCacheOption = None,
+    chosen: Chosen,
+    how: Shown,
 ) -> int:
     """Run one turn: ask, let the tools work, print the answer.
 
@@ -135,29 +96,12 @@ def run(
     """
     if sum((session is not None, continue_, fork is not None)) > 1:
         raise Misuse("--session, --continue and --fork each choose a session; give only one of them")
-    how = shown(output, output_file, quiet=quiet, verbose=verbose, thinking=thinking, debug=debug)
-    workdir = directory(cwd, "--cwd")
-    chosen = Chosen(
-        model=model,
-        base_url=base_url,
-        policy=policy,
-        max_iterations=max_iterations,
-        max_tokens=max_tokens,
-        max_total_tokens=max_total_tokens,
-        max_cost=max_cost,
-        timeout=timeout,
-        context_window=context_window,
-        flow=flow,
-        swap=tuple(swap or ()),
-        agent=agent,
-        model_cache=cache(model_cache),
-    )
     options = RunOptions(
+        workdir=_directory(cwd),
         prompt=read_prompt(prompt, stdin),
         session=session,
         continue_=continue_,
         fork=fork,
-        workdir=workdir,
         chosen=chosen,
         shown=how,
     )
@@ -166,18 +110,13 @@ def run(
     return run_once(options)
 
 
-def directory(path: Path | None, option: str) -> Path:
-    """The directory to work in, by default the current one.
-
-    Raises:
-        Misuse: it cannot be used, or is none.
-    """
+def _directory(path: Path | None) -> Path:
     try:
         found = (path or Path()).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise Misuse(f"the directory {path or '.'} cannot be used: {_why(error)}") from None
     if not found.is_dir():
-        raise Misuse(f"{path} is no directory; {option} needs one to work in")
+        raise Misuse(f"{path} is no directory; --cwd needs one to work in")
     return found
 
 

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from .failures import Misuse
 from .numbers import whole_number
-from .options import (
-    AgentOption,
-    BaseUrlOption,
-    Chosen,
-    ContextWindowOption,
-    DebugOption,
-    FlowOption,
-    MaxCostOption,
-    MaxIterationsOption,
-    MaxTokensOption,
-    MaxTotalTokensOption,
-    ModelCacheOption,
-    ModelOption,
-    OutputFileOption,
-    OutputOption,
-    PolicyOption,
-    QuietOption,
-    SwapOption,
-    ThinkingOption,
-    TimeoutOption,
-    VerboseOption,
-    cache,
-    shown,
-)
+from .options import Chosen, FlowOption, Shown, SwapOption, with_turn_options
+from .prompt import read_prompt
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -63,6 +42,12 @@ REPLAY_EPILOG = """\b
 Examples:
   turngraph turn replay 3f2a91
   turngraph turn replay 3f2a91 --swap dispatch=./mine.py:Dispatch
+"""
+FORK_EPILOG = """\b
+Examples:
+  turngraph turn fork 3f2a91 --at 6 --model openai:gpt-5
+  turngraph turn fork 3f2a91 --at 0 --edit-prompt "only look, change nothing"
+  turngraph turn fork 3f2a91 --at 2 --swap dispatch=./mine.py:Dispatch
 """
 
 
@@ -116,14 +101,14 @@ def list_turns(
 
 @app.command(epilog=SHOW_EPILOG)
 def show(
-    turn: Annotated[str | None, typer.Argument(metavar="[ID]", help="The turn; the first digits of its id do.")] = None,
+    turn: Annotated[str | None, typer.Argument(metavar="ID", help="The turn; the first digits of its id do.")] = None,
     last: Annotated[bool, typer.Option("--last", help="The newest turn, of any directory.")] = False,
     output: _Format = "text",
 ) -> None:
     """Show the journal of a turn, visit by visit.
 
-    Each visit with where it went on to, and what happened in it. The numbers are those that `turngraph turn fork --at N` takes. `unknown` is a call that began and whose end nobody
-    saw: its effects may have happened.
+    Each visit with where it went on to, and what happened in it. The numbers are those that `turngraph turn fork
+    --at N` takes. `unknown` is a call that began and whose end nobody saw: its effects may have happened.
 
     With --output json: schema (turngraph.journal/1), turn (as in turn list, and workdir, policy, lineup, limits and
     asked), visits [{n, role, to, iteration, ms, error, changed, events}]. n is null for what was written after the
@@ -150,10 +135,12 @@ def show(
 
 
 @app.command(epilog=RESUME_EPILOG)
+@with_turn_options
 def resume(
+    *,
     turn: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="The turn; by default the one of this directory that was cut off."),
+        typer.Argument(metavar="ID", help="The turn; by default the one of this directory that was cut off."),
     ] = None,
     last: Annotated[
         bool, typer.Option("--last", help="The last of several turns of this directory that were cut off.")
@@ -161,30 +148,14 @@ def resume(
     accept_graph_change: Annotated[
         bool, typer.Option("--accept-graph-change", help="Go on although the graph is another since it began.")
     ] = False,
-    model: ModelOption = None,
-    base_url: BaseUrlOption = None,
-    output: OutputOption = "text",
-    output_file: OutputFileOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    thinking: ThinkingOption = "fold",
-    debug: DebugOption = False,
-    policy: PolicyOption = None,
-    max_iterations: MaxIterationsOption = None,
-    max_tokens: MaxTokensOption = None,
-    max_total_tokens: MaxTotalTokensOption = None,
-    max_cost: MaxCostOption = None,
-    timeout: TimeoutOption = None,
-    context_window: ContextWindowOption = None,
-    flow: FlowOption = None,
-    swap: SwapOption = None,
-    agent: AgentOption = None,
-    model_cache: ModelCacheOption = None,
+    chosen: Chosen,
+    how: Shown,
 ) -> int:
     """Go on with a turn that was cut off.
 
-    It goes on from its last boundary between two nodes. No model request and no call that came to its end is made again. A call that was under way is made again if it
-    only reads; of any other the model and you are told that its outcome is unknown, and it is not made again.
+    It goes on from its last boundary between two nodes. No model request and no call that came to its end is made
+    again. A call that was under way is made again if it only reads; of any other the model and you are told that its
+    outcome is unknown, and it is not made again.
 
     The model, the server, the policy, the flow, the limits and the directory are those of the turn's record, unless
     told otherwise here; a --swap wins over one of the record. What it shows, its JSON and its exit codes are those of
@@ -192,22 +163,6 @@ def resume(
     """
     if turn is not None and last:
         raise Misuse("an ID and --last each choose a turn; give only one of them")
-    how = shown(output, output_file, quiet=quiet, verbose=verbose, thinking=thinking, debug=debug)
-    chosen = Chosen(
-        model=model,
-        base_url=base_url,
-        policy=policy,
-        max_iterations=max_iterations,
-        max_tokens=max_tokens,
-        max_total_tokens=max_total_tokens,
-        max_cost=max_cost,
-        timeout=timeout,
-        context_window=context_window,
-        flow=flow,
-        swap=tuple(swap or ()),
-        agent=agent,
-        model_cache=cache(model_cache),
-    )
     from .beginning import resume_once
 
     return resume_once(turn, chosen, how, last=last, accept_graph_change=accept_graph_change)
@@ -222,8 +177,9 @@ def replay(
 ) -> int:
     """Run a recorded turn again, offline.
 
-    Each visit is compared with the record. What the model and the tools gave comes from the journal: nothing is asked, run or written. The flow is the
-    recorded one, unless told otherwise: with --swap it shows where a variant departs.
+    Each visit is compared with the record. What the model and the tools gave comes from the journal: nothing is
+    asked, run or written. The flow is the recorded one, unless told otherwise: with --swap it shows where a variant
+    departs.
 
     With --output json: schema (turngraph.replay/1), turn_id, visits (as recorded), recorded (of how many), departure,
     null or {visit, role, what, recorded, replayed}. what is request, calls, writes, state or transition.
@@ -232,7 +188,51 @@ def replay(
     """
     from .replaying import replay_once
 
-    return replay_once(turn, Chosen(flow=flow, swap=tuple(swap or ())), output)
+    return replay_once(turn, Chosen(flow=flow, swap=swap), output)
+
+
+@app.command(epilog=FORK_EPILOG)
+@with_turn_options
+def fork(
+    *,
+    turn: _TurnArgument,
+    at: Annotated[
+        int,
+        typer.Option("--at", min=0, metavar="N", help="The visit after which it begins; 0 is the beginning."),
+    ],
+    edit_prompt: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Another prompt, where the turn's own was not answered yet; - reads stdin."),
+    ] = None,
+    worktree: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Put the files as they were there; by default beside the store.")
+    ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Work in the turn's own directory, on the files as they are now.")
+    ] = False,
+    chosen: Chosen,
+    how: Shown,
+) -> int:
+    """Try a turn differently, from one of its visits on.
+
+    A new turn, in a session of its own, begins from exactly the state that the turn had after visit N, as
+    `turngraph turn show` numbers them. What came before is shared and not run again; the turn itself stays as it is.
+
+    In a git repository the fork works in a worktree of its own, with the files as they were then: the directory that
+    the turn worked in is not touched. Where the files were not recorded, a fork that may change some needs --here.
+
+    The model, the server, the policy, the flow and the limits are those of the turn's record, unless told otherwise
+    here; a --swap wins over one of the record. What it shows, its JSON and its exit codes are those of `turngraph
+    run`.
+    """
+    if here and worktree is not None:
+        raise Misuse("--here works on the files of now and --worktree on those of then; give only one of them")
+    prompt = None if edit_prompt is None else read_prompt(edit_prompt, None if edit_prompt == "-" else False)
+    from .forking import ForkOptions, fork_once
+
+    return fork_once(
+        ForkOptions(turn=turn, at=at, prompt=prompt, worktree=worktree, here=here, chosen=chosen, shown=how)
+    )
 
 
 def _open_store() -> Store:
