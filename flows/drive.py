@@ -63,7 +63,7 @@ async def drive(
         cause = _leaf(error)
         if isinstance(cause, TurngraphError):
             return await _settle(flow, state, deps, cause.outcome, str(cause))
-        failure = f"internal error: {type(cause).__name__}: {cause}"
+        failure = deps.secrets.redact(f"internal error: {type(cause).__name__}: {cause}")
         return await _settle(flow, state, deps, Outcome.INTERNAL_ERROR, failure)
     if scope.cancelled_caught:
         return await _settle(flow, state, deps, *interrupt.reason(deps.limits.timeout))
@@ -96,7 +96,7 @@ async def _walk(
                 following = None if isinstance(step, EndMarker) else _node_of(step)
                 changed = {**changes.since(state), **given_to(following)}
             except BaseException as error:
-                said = f"{type(error).__name__}: {error}".rstrip(": ")
+                said = deps.secrets.redact(f"{type(error).__name__}: {error}".rstrip(": "))
                 with anyio.CancelScope(shield=True):
                     try:
                         await _left(deps, _visit(visits, node, state, deps, began, error=said), {})

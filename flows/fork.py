@@ -17,6 +17,7 @@ from ..nodes.outcome import TurnResult
 from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext
 from ..tools.policy import Auto, Policy
+from ..tools.secret import environment_secrets
 from .drive import drive
 from .equipment import check_flow, equipped
 from .flow import STANDARD, Flow
@@ -89,7 +90,8 @@ async def fork_turn(
         session = store.create_session(str(workdir), after=found.row)
         new_id = uuid.uuid4().hex
         head = heading(flow, equipment, new_id, session, workdir=str(workdir), asked=asked or {})
-        said = None if prompt is None else prompt_message(prompt, equipment.clock.now())
+        safe = None if prompt is None else environment_secrets().redact(prompt)
+        said = None if safe is None else prompt_message(safe, equipment.clock.now())
         shared = store.turn_body(turn_id).prompt_row if said is None else None
         with store.begin_turn(head, said, origin=Origin(turn_id, found.row), prompt_row=shared) as log:
             found = standing(store, new_id, at)

@@ -17,6 +17,7 @@ from ..nodes.outcome import TurnResult
 from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext, SessionState, TurnState
 from ..tools.policy import Auto, Policy
+from ..tools.secret import environment_secrets
 from .drive import drive
 from .equipment import Equipment, check_flow, equipped
 from .flow import STANDARD, Flow
@@ -93,10 +94,12 @@ async def run_turn(
         store = store or stack.enter_context(Store.in_memory())
         session = session or store.create_session(str(workdir))
         notices = await _cut_off_before(store, session, flow, equipment)
+        if (safe := environment_secrets().redact(prompt)) != prompt:
+            notices.append("the prompt held the value of a secret variable; its name is sent and stored in its place")
         turn_id = uuid.uuid4().hex
         started_at = equipment.clock.now()
         head = heading(flow, equipment, turn_id, session, workdir=str(workdir), asked=asked or {})
-        log = stack.enter_context(store.begin_turn(head, prompt_message(prompt, started_at)))
+        log = stack.enter_context(store.begin_turn(head, prompt_message(safe, started_at)))
         history = store.load_messages(session)
         if history.skipped:
             notices.append(f"{history.skipped} damaged messages of the session left out")
@@ -104,7 +107,7 @@ async def run_turn(
             turn_id=turn_id,
             session_id=session,
             flow=flow.name,
-            prompt=prompt,
+            prompt=safe,
             started_at=started_at,
             request=RequestContext(head.request_id, limits.max_iterations, debug),
             agent_state=flow.machine.initial,

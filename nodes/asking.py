@@ -52,7 +52,7 @@ async def ask(
                         debug.record(event)
                     if live and (delta := delta_of(event)) is not None:
                         await deps.sink.emit(delta)
-                reply = response.get()
+                reply: ModelResponse = deps.secrets.redact_data(response.get())
     except ProviderError as error:
         deps.log.failure(error)
         raise

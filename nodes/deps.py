@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 
 from ..tools.policy import Policy
+from ..tools.secret import Secrets, environment_secrets
 from .errors import ProviderError, UsageError
 from .events import Sink
 from .outcome import TurnResult
@@ -162,7 +163,11 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnDeps:
-    """Everything a node may call. `tool_deps` is what pydantic-ai toolsets see as their `RunContext.deps`."""
+    """Everything a node may call.
+
+    `past` is what the journal knows already, `secrets` what nobody may see, and `tool_deps` what pydantic-ai toolsets
+    see as their `RunContext.deps`.
+    """
 
     model: ModelPort
     toolbox: Toolbox
@@ -173,4 +178,5 @@ class TurnDeps:
     limits: Limits
     lineup: Mapping[str, type[TurnNode]]
     past: Past = field(default_factory=NothingKnown)
+    secrets: Secrets = field(default_factory=environment_secrets, repr=False)
     tool_deps: Any = field(default=None, repr=False)

@@ -101,7 +101,8 @@ async def _attempts(deps: TurnDeps, manager: ToolManager[Any], slot: Slot) -> An
                 raise
             pause = pause_before(attempt + 1)
             name = slot.call.tool_name
-            await deps.sink.emit(Notice("info", f"{name} failed ({error}); trying again in {pause:.1f} s"))
+            why = deps.secrets.redact(str(error))
+            await deps.sink.emit(Notice("info", f"{name} failed ({why}); trying again in {pause:.1f} s"))
             await anyio.sleep(pause)
     raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -139,6 +140,7 @@ def _cancelled_from_outside() -> bool:
 
 def _progress(deps: TurnDeps, slot: Slot) -> Callable[[str], Awaitable[None]]:
     async def report(text: str) -> None:
-        await deps.sink.emit(ToolProgress(slot.call.tool_call_id, slot.call.tool_name, text))
+        shown = deps.secrets.redact(text)
+        await deps.sink.emit(ToolProgress(slot.call.tool_call_id, slot.call.tool_name, shown))
 
     return report

@@ -16,7 +16,6 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_json, to_jsonable_python
 
-from ..tools.secret import environment_secrets
 from .deps import KnownCall, TurnDeps
 from .events import ToolFinished
 from .reply import encodable
@@ -37,7 +36,7 @@ async def settle(
     state: TurnState, deps: TurnDeps, slot: Slot, status: CallStatus, result: ToolReturnPart | Any
 ) -> None:
     """Fill a slot, once and for all, write the result to the store, and show it; secrets are taken out before."""
-    secrets = environment_secrets()
+    secrets = deps.secrets
     if isinstance(result, ToolReturnPart):
         part = cast(ToolReturnPart, result)
         slot.fill_with(status, replace(part, content=secrets.redact_data(part.content)))

@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ThinkingPart, ToolCallPart
-from pydantic_ai.usage import RunUsage
 
 from ...nodes.history.tail import tail
 from ...nodes.reply import text_of
@@ -44,72 +43,77 @@ class Changes:
     """Looks at the state after each node, and tells what is new since the look before."""
 
     def __init__(self, state: TurnState) -> None:
-        self._seen = _plain(state)
+        self._seen: dict[str, Any] = {}
         self._slots = _slots(state)
         self._answer = state.answer
         self._reply = state.reply
         self._messages = state.session.messages
         self._thoughts = len(state.session.thoughts)
+        self._of_plain(state)
 
     def since(self, state: TurnState) -> dict[str, Any]:
         """The changes since this was asked last."""
-        seen, slots = _plain(state), _slots(state)
-        changed = {name: value for name, value in seen.items() if value != self._seen[name]}
+        history_row = self._seen["history_row"]
+        changed = self._of_plain(state)
+        slots = _slots(state)
         if slots != self._slots:
-            changed["slots"] = slots
+            changed["slots"] = self._slots = slots
         if state.answer != self._answer:
             said = state.reply is not None and state.answer == text_of(state.reply)
             changed["answer"] = THE_REPLY if said else state.answer
-        changed.update(self._of_reply(state), **self._of_thoughts(state), **self._of_messages(state))
-        self._seen, self._slots, self._answer, self._reply = seen, slots, state.answer, state.reply
-        self._thoughts = len(state.session.thoughts)
-        self._messages = state.session.messages
+            self._answer = state.answer
+        if state.session.messages is not self._messages:
+            changed["history"] = self._history(state, rewritten=state.history_row != history_row)
+            self._messages = state.session.messages
+        if len(state.session.thoughts) > self._thoughts:
+            changed["thoughts"] = self._new_thoughts(state)
+            self._thoughts = len(state.session.thoughts)
+        if state.reply is not self._reply:
+            changed.update(_form_of_reply(state))
+            self._reply = state.reply
         return changed
 
-    def _of_reply(self, state: TurnState) -> Mapping[str, Any]:
-        """Whether the thinking is still in the reply; the whole reply only where it has no row."""
-        if state.reply is self._reply or state.reply is None:
-            return {}
-        if state.reply_row is None:
-            return {"reply": REPLY.dump_python(state.reply, mode="json")}
-        return {"reply": "whole" if _thinks(state.reply) else "said"}
+    def _of_plain(self, state: TurnState) -> dict[str, Any]:
+        changed: dict[str, Any] = {}
+        for name in PLAIN:
+            value = getattr(state, name)
+            if value != self._seen.get(name, self):
+                changed[name] = value.copy() if isinstance(value, list | dict) else value
+        usage = {name: value for name, value in vars(state.usage).items() if value}
+        if usage != self._seen.get("usage"):
+            changed["usage"] = usage | ({"details": dict(state.usage.details)} if state.usage.details else {})
+        cost = None if state.cost is None else str(state.cost)
+        if cost != self._seen.get("cost", self):
+            changed["cost"] = cost
+        self._seen.update(changed)
+        return changed
 
-    def _of_thoughts(self, state: TurnState) -> Mapping[str, Any]:
-        """New thoughts: the number of the reply's part that holds one, or the text of one that no reply holds."""
-        new = state.session.thoughts[self._thoughts :]
+    def _new_thoughts(self, state: TurnState) -> list[int | str]:
+        """The number of the reply's part that holds a thought, or the text of one that no reply holds."""
         parts: Sequence[object] = self._reply.parts if self._reply is not None else ()
         held = {part.content: at for at, part in enumerate(parts) if isinstance(part, ThinkingPart)}
-        return {"thoughts": [held.get(thought, thought) for thought in new]} if new else {}
+        return [held.get(thought, thought) for thought in state.session.thoughts[self._thoughts :]]
 
-    def _of_messages(self, state: TurnState) -> Mapping[str, Any]:
+    def _history(self, state: TurnState, *, rewritten: bool) -> int | list[Any]:
         """How a history that was put together anew follows from the one before.
 
-        As the number of its last messages that are left, where those are the same or a row of the log says what was
-        done to them; else as it is. Messages that are not sealed yet do not count: they have rows.
+        As the number of its last messages that are left, where those are the same or a row of the log says how they
+        were rewritten; else as it is. Messages that are not sealed yet do not count: they have rows.
         """
-        if state.session.messages is self._messages:
-            return {}
         new = state.session.messages[: len(state.session.messages) - len(state.unsealed)]
         before = tail(self._messages, len(new))
-        same = len(new) == len(before) and all(map(_is_same, new, before))
-        if same or state.history_row != self._seen["history_row"]:
-            return {"history": len(new)}
-        return {"history": MESSAGES.dump_python(new, mode="json")}
+        if rewritten or (len(new) == len(before) and all(map(_is_same, new, before))):
+            return len(new)
+        return MESSAGES.dump_python(new, mode="json")
 
 
-def _plain(state: TurnState) -> dict[str, Any]:
-    plain: dict[str, Any] = {name: _copied(getattr(state, name)) for name in PLAIN}
-    plain["usage"] = usage_as_json(state.usage)
-    plain["cost"] = None if state.cost is None else str(state.cost)
-    return plain
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, dict | list) else value
-
-
-def usage_as_json(usage: RunUsage) -> dict[str, Any]:
-    return {name: _copied(value) for name, value in vars(usage).items() if value}
+def _form_of_reply(state: TurnState) -> Mapping[str, Any]:
+    """Whether the thinking is still in a reply that has a row; else the whole reply."""
+    if state.reply is None:
+        return {}
+    if state.reply_row is None:
+        return {"reply": REPLY.dump_python(state.reply, mode="json")}
+    return {"reply": "whole" if _thinks(state.reply) else "said"}
 
 
 def _slots(state: TurnState) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest
 
 from ...nodes.errors import UsageError
 from ...nodes.history.sanitise import sanitise
+from ...tools.secret import environment_secrets
 from . import lineage, sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
@@ -209,7 +210,7 @@ class Store:
         Raises:
             UnknownSession: there is no such session.
         """
-        valid, mended = sanitise(messages)
+        valid, mended = sanitise(environment_secrets().redact_data(list(messages)))
         rows = [(message, write_message(message)) for message in valid]
         with self._database.transaction():
             session = turns.session_row(self._database, session_id)
