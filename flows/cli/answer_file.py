@@ -1,16 +1,19 @@
-"""`--output-file`: the answer in a file, whole or not at all."""
+"""`--output-file`: the answer, or an export, in a file, whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from .failures import Misuse
 
 
 class AnswerFile:
-    """A file that will hold the answer, checked before anything is spent on one.
+    """A file that will hold the answer or an export, checked before anything is spent on one.
 
     Raises:
         Misuse: the file could not be written.
@@ -33,17 +36,30 @@ class AnswerFile:
         Raises:
             OSError: it could not be written; the file is as it was.
         """
-        data = f"{answer.rstrip(chr(10))}\n".encode("utf-8", "backslashreplace")
+        with self.writing() as file:
+            file.write(f"{answer.rstrip(chr(10))}\n".encode("utf-8", "backslashreplace"))
+
+    @contextmanager
+    def writing(self, *, private: bool = False) -> Generator[BinaryIO]:
+        """A file that takes the place of this one at the end of the block, and is gone if the block raises.
+
+        It has the mode of the file it replaces; with `private` only the user may read it.
+
+        Raises:
+            OSError: it could not be written; the file is as it was.
+        """
         if not self._replaces():
-            self._real.write_bytes(data)
+            with self._real.open("wb") as device:
+                yield device
             return
         temporary = self._real.parent / f".{self._real.name[:200]}.{os.urandom(4).hex()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        mode = 0o600 if private else 0o666
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                if self._real.exists():
+                if self._real.exists() and not private:
                     os.fchmod(file.fileno(), stat.S_IMODE(self._real.stat().st_mode))
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self._real)

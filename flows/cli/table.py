@@ -5,47 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from rich.cells import cell_len, set_cell_size
-
 from ..store import SessionSummary
-from .terminal import encodable, visible, width_of
-
-_HEADS = ("SESSION", "LAST USED", "TURNS", "LAST", "FIRST PROMPT", "DIRECTORY")
-_LONGEST_PROMPT = 40
+from .columns import Column, print_columns
+from .terminal import visible
 
 
 def print_sessions(sessions: Sequence[SessionSummary], stream: TextIO) -> None:
-    """Write the table; on a terminal a row is cut to its width, elsewhere nothing is cut.
-
-    What a session is known by stands before where it was.
-    """
-    ellipsis = "…" if encodable("…", stream) else "..."
-    width = width_of(stream)
-    rows = [_HEADS, *(_row(summary) for summary in sessions)]
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(_HEADS) - 1)]
-    if width is not None:
-        widths[4] = min(widths[4], _LONGEST_PROMPT)
-    for row in rows:
-        cells = [_fit(cell, size, ellipsis) for cell, size in zip(row, widths, strict=False)]
-        line = "  ".join([*cells, row[-1]]).rstrip()
-        if width is not None and cell_len(line) > width:
-            line = _fit(line, width, ellipsis)
-        stream.write(line + "\n")
-    stream.flush()
+    """Write the table, one line a session. What a session is known by stands before where it was."""
+    columns = [
+        Column("SESSION", [one.id for one in sessions]),
+        Column("LAST USED", [f"{one.last_used_at.astimezone():%Y-%m-%d %H:%M}" for one in sessions]),
+        Column("TURNS", [str(one.turns) for one in sessions]),
+        Column("LAST", [_outcome(one) for one in sessions]),
+        Column("TOKENS", ["-" if one.tokens is None else f"{one.tokens:,}" for one in sessions], may_go=True),
+        Column("FIRST PROMPT", [_prompt(one) for one in sessions], may_shrink=True),
+        Column("DIRECTORY", [visible(one.workdir) for one in sessions], may_go=True, may_shrink=True),
+    ]
+    if any(one.forked_from for one in sessions):
+        columns.append(Column("FORK OF", [one.forked_from or "-" for one in sessions], may_go=True))
+    print_columns(columns, stream)
 
 
-def _row(summary: SessionSummary) -> tuple[str, ...]:
-    return (
-        summary.id,
-        f"{summary.last_used_at.astimezone():%Y-%m-%d %H:%M}",
-        str(summary.turns),
-        "-" if summary.last_outcome is None else summary.last_outcome.value,
-        visible(" ".join((summary.first_prompt or "-").split())),
-        visible(summary.workdir),
-    )
+def _outcome(session: SessionSummary) -> str:
+    return "-" if session.last_outcome is None else session.last_outcome.value
 
 
-def _fit(text: str, width: int, ellipsis: str) -> str:
-    if cell_len(text) <= width:
-        return set_cell_size(text, width)
-    return set_cell_size(text, max(width - cell_len(ellipsis), 0)) + ellipsis
+def _prompt(session: SessionSummary) -> str:
+    return visible(" ".join((session.first_prompt or "-").split()))
