@@ -94,11 +94,15 @@ def _cost(spends: Sequence[Spend]) -> Decimal | None:
 
 
 def _steps(runs: Sequence[Run]) -> Counter[tuple[str, str]]:
-    """How often each step was taken; a visit that raised or was cancelled took none."""
+    """How often each step was taken; a visit that raised or was cancelled took none.
+
+    A forked turn goes on with the numbers of the turn it came from, and did not begin at the start.
+    """
     steps: Counter[tuple[str, str]] = Counter()
     for run in runs:
-        if run.visits:
-            steps[START, min(run.visits, key=lambda visit: visit.number).role] += 1
+        first = min(run.visits, key=lambda visit: visit.number, default=None)
+        if first is not None and first.number == 1:
+            steps[START, first.role] += 1
         steps.update((visit.role, visit.to) for visit in run.visits if visit.to is not None)
     return steps
 

@@ -83,15 +83,14 @@ class Dispatch(TurnNode):
         state, deps = ctx.state, ctx.deps
         known = deps.past.call(state, slot)
         if known is not None and not known.ran:
-            await recall(state, deps, slot, known)
-            return
+            return await recall(state, deps, slot, known)
         verdict = await check(manager, slot.call, state.reply, deps.limits.max_tokens)
         if verdict.problem is not None:
-            await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)
-            return
+            return await settle(state, deps, slot, CallStatus.ERROR, verdict.problem)
         refusal = await authorise(deps, slot, requires_approval=verdict.requires_approval)
         if refusal is not None:
             await settle(state, deps, slot, CallStatus.REFUSED, f"Refused: {refusal.reason}.")
+        return None
 
 
 def batches(slots: list[Slot]) -> list[list[int]]:

@@ -87,7 +87,8 @@ def test_every_step_is_on_its_edge_or_is_told(runs: list[Run]) -> None:
         assert edge["figures"].probability == (count / leaving if leaving else 0)
         assert edge["tone"] == (None if count else "never")
     told = sum(int(note.split()[0]) for note in graph.graph["notes"] if " steps from " in note)
-    begun = sum(bool(run.visits) for run in runs) - graph.edges[START, "prepare_history", 0]["figures"].count
+    firsts = [min(visit.number for visit in run.visits) for run in runs if run.visits]
+    begun = firsts.count(1) - graph.edges[START, "prepare_history", 0]["figures"].count
     assert told == begun + sum(not graph.has_edge(*step) for step in steps)
     strangers = sum(visit.role == "stranger" for run in runs for visit in run.visits)
     assert any(note.startswith(f"{strangers} visits of stranger") for note in graph.graph["notes"]) == bool(strangers)
@@ -119,6 +120,13 @@ def test_the_figures_are_in_every_drawing() -> None:
     page = render(graph, "html")
     assert "<dt>visits</dt><dd>2, of which 1 failed</dd>" in page
     assert '"probability": 1.0' in render(graph, "json")
+
+
+def test_a_forked_turn_did_not_begin_at_the_start() -> None:
+    graph = standard([Run("t", (visit(4, "dispatch", "persist"), visit(5, "persist", END)))])
+    assert [edge["figures"].count for *_, edge in graph.out_edges(START, data=True)] == [0]
+    assert graph.edges["dispatch", "persist", 0]["figures"].count == 1
+    assert graph.graph["notes"] == ()
 
 
 def test_two_ways_to_one_node_are_not_told_apart_by_a_journal_and_that_is_told() -> None:
