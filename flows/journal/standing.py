@@ -94,7 +94,7 @@ def _beginning(store: Store, turn: TurnBody) -> Standing:
         messages = found.state.session.messages
         if found.visits:  # what is not sealed yet is put back at the end, or comes with this turn's first seal
             found.state.session.messages = messages[: len(messages) - len(found.state.unsealed)]
-        if turn.prompt is not None and turn.prompt_row not in found.state.unsealed:
+        if turn.prompt is not None and not found.state.iteration:  # later it is sealed, and cannot be another
             found.state.prompt, found.state.unsealed = turn.said, [turn.prompt_row]
         return replace(found, after=())
     if turn.prompt is None:
