@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -20,24 +19,30 @@ from ..nodes.events import (
 )
 from ..nodes.results import shown_result
 from ..nodes.slots import Slot
+from .journal.past import known_calls
 from .store import (
     Body,
+    CompactBody,
     EndBody,
+    FailureBody,
     IntentBody,
     MessageBody,
+    PruneBody,
     Record,
     RepairBody,
     ResultBody,
+    ResumeBody,
     Store,
     TurnBody,
+    VisitBody,
 )
 
 
 def retell(store: Store, session_id: str) -> Iterator[Event]:
     """The events of all turns of a session, sealed or not, the oldest first and each text part in one piece.
 
-    A reply that a later one replaced is left out; rows that cannot be decoded and a turn without an end are said
-    in a `Notice`.
+    A reply that a later one replaced, or that the turn did not go on with, is left out; rows that cannot be decoded
+    and a turn without an end are said in a `Notice`.
 
     Raises:
         UnknownSession: there is no such session.
@@ -49,27 +54,59 @@ def retell(store: Store, session_id: str) -> Iterator[Event]:
 
 def retell_turn(journal: Sequence[Record]) -> Iterator[Event]:
     """The events of one turn, from its rows."""
-    bodies = [record.body for record in journal]
-    replaced = {body.replaces for body in bodies if isinstance(body, MessageBody)}
+    shown = _shown_replies(journal)
     calls: dict[int, ToolCallPart] = {}
     for number, record in enumerate(journal):
         match record.body:
             case TurnBody(head=head) as turn:
                 yield TurnStarted(head.turn_id, head.session_id, head.request_id, head.flow, head.model, turn.said)
-            case RepairBody(description):
-                yield Notice("warning", f"history repaired: {description}")
-            case MessageBody(message=ModelResponse() as reply) if record.id not in replaced:
+            case MessageBody(message=ModelResponse() as reply) if record.id in shown:
                 yield from _said(reply)
-                of_reply = list(_until_next_message(journal[number + 1 :]))
+                of_reply = list(_until_next_reply(journal[number + 1 :], shown))
                 calls = dict(enumerate(reply.tool_calls)) | {
                     body.position: body.call for body in of_reply if body.call is not None
                 }
                 yield from _called(calls, of_reply)
             case ResultBody() as body:
                 yield _finished(body, body.call or calls.get(body.position))
-            case _:
-                pass
-    yield from _closing(bodies)
+            case body:
+                yield from _noticed(body)
+    yield from _closing(journal)
+
+
+def _noticed(body: Body | None) -> Iterator[Event]:
+    match body:
+        case RepairBody(description):
+            yield Notice("warning", f"history repaired: {description}")
+        case FailureBody(error):
+            yield Notice("warning", error)
+        case ResumeBody(owner=owner):
+            yield Notice("warning", f"the turn was cut off here; process {owner.pid} on {owner.host} took it over")
+        case PruneBody(whole):
+            yield Notice("info", f"tool results before the last {whole} replies left out of the requests from here on")
+        case CompactBody(kept=kept):
+            yield Notice("info", f"the messages before the last {kept} replies summarised to fit the model")
+        case _:
+            pass
+
+
+def _shown_replies(journal: Sequence[Record]) -> set[int]:
+    """The rows of the replies that the turn went on with, and of those that were received when it was cut off.
+
+    A visit names the reply it went on with. In records that name none, of an older version, each reply is one.
+    """
+    replaced = {record.body.replaces for record in journal if isinstance(record.body, MessageBody)}
+    visits = [(record.id, record.body) for record in journal if isinstance(record.body, VisitBody)]
+    named = {body.changed.get("reply_row") for _, body in visits} - {None}
+    left = max((row for row, body in visits if body.visit.to is not None), default=0)
+    return {
+        record.id
+        for record in journal
+        if isinstance(record.body, MessageBody)
+        and isinstance(record.body.message, ModelResponse)
+        and record.id not in replaced
+        and (not named or record.id in named or record.id > left)
+    }
 
 
 def _said(reply: ModelResponse) -> Iterator[Event]:
@@ -80,11 +117,11 @@ def _said(reply: ModelResponse) -> Iterator[Event]:
             yield ThinkingDelta(part.content)
 
 
-def _until_next_message(rows: Sequence[Record]) -> Iterator[IntentBody | ResultBody]:
+def _until_next_reply(rows: Sequence[Record], shown: set[int]) -> Iterator[IntentBody | ResultBody]:
     for row in rows:
         if isinstance(row.body, IntentBody | ResultBody):
             yield row.body
-        elif row.kind == "message":
+        elif row.id in shown or (row.kind == "message" and row.body is None):
             return
 
 
@@ -111,16 +148,14 @@ def _finished(body: ResultBody, call: ToolCallPart | None) -> ToolFinished:
     )
 
 
-def _closing(bodies: Sequence[Body | None]) -> Iterator[Event]:
-    if unreadable := sum(body is None for body in bodies):
+def _closing(journal: Sequence[Record]) -> Iterator[Event]:
+    if unreadable := sum(record.body is None for record in journal):
         yield Notice("warning", f"{unreadable} rows of this turn cannot be decoded and are not shown")
-    end = next((body for body in bodies if isinstance(body, EndBody)), None)
+    end = next((record.body for record in journal if isinstance(record.body, EndBody)), None)
     if end is not None:
         yield TurnEnded(end.result)
         return
-    begun = Counter(body.call_id for body in bodies if isinstance(body, IntentBody))
-    begun.subtract(body.part.tool_call_id for body in bodies if isinstance(body, ResultBody))
-    unknown = sum(count for count in begun.values() if count > 0)
+    unknown = sum(known.part is None for known in known_calls(journal).values())
     running = "1 call that was" if unknown == 1 else f"{unknown} calls that were"
     calls = f"; the outcome of {running} running is unknown" if unknown else ""
     yield Notice("warning", f"this turn was cut off before its end{calls}")

@@ -47,7 +47,7 @@ def read_runs(store: Store, turns: Sequence[str]) -> tuple[list[Run], list[str]]
 
 
 def run_of(turn: str, records: Sequence[Record]) -> Run:
-    """What a journal tells. A reply counts once, however often it was rewritten, and for the role that asks."""
+    """What a journal tells. A reply counts once, however often it was rewritten, also where it was not used."""
     visits = tuple(record.body.visit for record in records if isinstance(record.body, VisitBody))
     roles = next((set(record.body.head.lineup) for record in records if isinstance(record.body, TurnBody)), set[str]())
     spends: list[Spend] = []
@@ -55,11 +55,18 @@ def run_of(turn: str, records: Sequence[Record]) -> Run:
         body = record.body
         if isinstance(body, MessageBody) and body.replaces is None and isinstance(body.message, ModelResponse):
             usage = body.message.usage
-            role = Stream.role if Stream.role in roles else _writer(records[number:])
+            role = _asker(record.id, records[number:], roles)
             spends.append(Spend(role, usage.input_tokens, usage.output_tokens, cost_of(body.message)))
     return Run(turn, visits, tuple(spends))
 
 
-def _writer(following: Sequence[Record]) -> str:
-    """The role of the node that wrote a row: of the visit that is told next."""
-    return next((record.body.visit.role for record in following if isinstance(record.body, VisitBody)), "")
+def _asker(row: int, following: Sequence[Record], roles: set[str]) -> str:
+    """The role that asked for the reply of a row: that of the visit that is told next.
+
+    The role that asks for replies it is where that visit does not say, or made its own what it did not ask for.
+    """
+    told = next((record.body for record in following if isinstance(record.body, VisitBody)), None)
+    unsaid = told is None or not told.changed or told.changed.get("reply_row") == row
+    if unsaid and Stream.role in roles:
+        return Stream.role
+    return "" if told is None else told.visit.role

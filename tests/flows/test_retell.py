@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from turngraph.flows.retell import retell
 from turngraph.flows.runner import run_turn
 from turngraph.flows.sinks import MemorySink
 from turngraph.flows.store import Store
+from turngraph.flows.store.owner import this_process
 from turngraph.nodes.deps import Visit
-from turngraph.nodes.errors import UnknownSession
+from turngraph.nodes.errors import ProviderError, UnknownSession
 from turngraph.nodes.events import (
     Notice,
     TextDelta,
@@ -55,13 +57,23 @@ def finished(call: ToolCallPart, status: CallStatus, result: str) -> ToolFinishe
     )
 
 
+def damage(path: Path, rows: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TRIGGER log_never_updated")
+        connection.execute(f"UPDATE log SET content = '{{}}' WHERE {rows}")
+        connection.commit()
+
+
+def left(number: int, role: str, to: str | None, error: str | None = None) -> Visit:
+    return Visit(number, role, f"m:{role}", 1, to, 0.1, error)
+
+
 def test_turns_are_shown_as_they_went(store: Store) -> None:
     session = store.create_session("/work")
     turn = head(session)
     first = whole_turn(store, session, "turn-0", "before")
-    with store.begin_turn(turn) as log:
+    with store.begin_turn(turn, said("hello")) as log:
         log.repair("1 call without a result")
-        prompt = log.message(said("hello"))
         reply = log.message(ModelResponse(parts=[ThinkingPart("hm"), TextPart("I look."), TextPart(""), READ, WRITE]))
         reading, writing = Slot(0, READ, Effect.READ_ONLY), Slot(1, WRITE, Effect.WRITE)
         for slot, status, content in ((writing, CallStatus.REFUSED, "no"), (reading, CallStatus.OK, {"a": 1})):
@@ -69,8 +81,8 @@ def test_turns_are_shown_as_they_went(store: Store) -> None:
             slot.duration_ms, slot.edited = 7, ["a.txt"]
         refused = log.result(1, writing)
         log.intent(1, reading)
-        log.visit(Visit(number=1, role="stream", cls="m:C", iteration=1, to="persist", duration_ms=0.1))
-        log.seal(1, [prompt, reply, [log.result(1, reading), refused]])
+        log.visit(left(1, "stream", "persist"), {"reply_row": reply})
+        log.seal(1, [log.prompt_row, reply, [log.result(1, reading), refused]])
         seal_all(log, [answered("Done.")], 2)
         result = outcome_of(turn, Outcome.REFUSED)
         log.end(result)
@@ -93,7 +105,7 @@ def test_turns_are_shown_as_they_went(store: Store) -> None:
 
 def test_a_turn_that_was_cut_off_shows_what_it_had_and_says_so(store: Store) -> None:
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), said("hello")) as log:
         log.message(ModelResponse(parts=[READ, WRITE]))
         log.intent(1, Slot(0, READ, Effect.READ_ONLY))
         log.result(1, filled(0, READ))
@@ -111,7 +123,7 @@ def test_a_turn_that_was_cut_off_shows_what_it_had_and_says_so(store: Store) -> 
 def test_a_reply_that_was_rewritten_is_shown_once(store: Store) -> None:
     session = store.create_session("/work")
     turn = head(session)
-    with store.begin_turn(turn) as log:
+    with store.begin_turn(turn, said("hello")) as log:
         raw = log.message(answered('<tool_call>{"name": "read"}</tool_call>'))
         log.message(ModelResponse(parts=[READ]), replaces=raw)
         log.result(1, filled(0, READ))
@@ -122,10 +134,63 @@ def test_a_reply_that_was_rewritten_is_shown_once(store: Store) -> None:
     ]
 
 
+def test_of_several_replies_the_one_the_turn_went_on_with_is_shown(store: Store) -> None:
+    session = store.create_session("/work")
+    turn = head(session)
+    with store.begin_turn(turn, said("hello")) as log:
+        used = log.message(ModelResponse(parts=[READ]))
+        log.message(answered("another"))
+        log.visit(left(1, "stream", "process_node"), {"reply_row": used})
+        log.intent(1, Slot(0, READ, Effect.READ_ONLY))
+        log.result(1, filled(0, READ))
+        log.visit(left(2, "process_node", "persist"), {})
+        log.message(answered("OK"))  # a judge's, that nothing went on with
+        log.visit(left(3, "persist", "stream"), {"reply_row": None})
+        log.message(answered("cut off"))
+        log.visit(left(4, "stream", None, "OSError: gone"), {})
+        log.end(outcome_of(turn))
+    assert list(retell(store, session))[1:-1] == [
+        ToolCalled("c1", "read", {"path": "a"}, "execute"),
+        finished(READ, CallStatus.OK, "fine"),
+        TextDelta("cut off"),
+    ]
+
+
+def test_a_record_that_names_no_reply_shows_them_all(store: Store) -> None:
+    session = store.create_session("/work")
+    turn = head(session)
+    with store.begin_turn(turn, said("hello")) as log:
+        for number, text in enumerate(("one", "two"), 1):
+            log.message(answered(text))
+            log.visit(left(number, "stream", "process_node"), {})
+        log.end(outcome_of(turn))
+    assert list(retell(store, session))[1:-1] == [TextDelta("one"), TextDelta("two")]
+
+
+def test_what_befell_a_turn_is_said(store: Store) -> None:
+    session = store.create_session("/work")
+    with store.begin_turn(head(session), said("hello")) as log:
+        log.failure(ProviderError("the server is down"))
+        log.prune(3)
+        log.compact(log.message(said("a summary")), 2)
+        log.intent(1, Slot(0, READ, Effect.READ_ONLY))
+    with store.take_over("turn-1") as log:
+        log.intent(1, Slot(0, READ, Effect.READ_ONLY))
+        log.result(1, filled(0, READ))
+    owner = this_process()
+    assert [event for event in retell(store, session) if isinstance(event, Notice)] == [
+        Notice("warning", "the server is down"),
+        Notice("info", "tool results before the last 3 replies left out of the requests from here on"),
+        Notice("info", "the messages before the last 2 replies summarised to fit the model"),
+        Notice("warning", f"the turn was cut off here; process {owner.pid} on {owner.host} took it over"),
+        Notice("warning", "this turn was cut off before its end"),
+    ]
+
+
 def test_a_call_its_reply_does_not_hold_is_shown_too(store: Store) -> None:
     session = store.create_session("/work")
     turn = head(session)
-    with store.begin_turn(turn) as log:
+    with store.begin_turn(turn, said("hello")) as log:
         log.message(answered("read it"))
         log.result(1, filled(0, READ))
         log.end(outcome_of(turn))
@@ -139,28 +204,22 @@ def test_a_call_its_reply_does_not_hold_is_shown_too(store: Store) -> None:
 def test_rows_that_cannot_be_decoded_are_counted(store: Store, store_path: Path) -> None:
     session = store.create_session("/work")
     result = whole_turn(store, session)
-    with closing(sqlite3.connect(store_path)) as connection:
-        connection.execute("DROP TRIGGER log_never_updated")
-        connection.execute("UPDATE log SET body = '{}' WHERE kind = 'message'")
-        connection.commit()
+    damage(store_path, "kind = 'message'")
     assert list(retell(store, session)) == [
         started(session),
-        Notice("warning", "2 rows of this turn cannot be decoded and are not shown"),
-        TurnEnded(result),
+        Notice("warning", "1 rows of this turn cannot be decoded and are not shown"),
+        TurnEnded(replace(result, answer="")),
     ]
 
 
 def test_a_result_is_not_shown_with_the_arguments_of_another_reply(store: Store, store_path: Path) -> None:
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), said("hello")) as log:
         log.message(ModelResponse(parts=[WRITE]))
         log.result(1, filled(0, WRITE))
         row = log.message(ModelResponse(parts=[READ]))
         log.result(2, filled(0, READ))
-    with closing(sqlite3.connect(store_path)) as connection:
-        connection.execute("DROP TRIGGER log_never_updated")
-        connection.execute("UPDATE log SET body = '{}' WHERE id = ?", (row,))
-        connection.commit()
+    damage(store_path, f"id = {row}")
     shown = [event for event in retell(store, session) if isinstance(event, ToolCalled | ToolFinished)]
     assert [(event.name, event.args) for event in shown] == [
         ("write", {"path": "b"}),
@@ -171,7 +230,7 @@ def test_a_result_is_not_shown_with_the_arguments_of_another_reply(store: Store,
 
 def test_a_long_result_is_cut_and_the_cut_is_said(store: Store) -> None:
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), said("hello")) as log:
         log.message(ModelResponse(parts=[READ]))
         log.result(1, filled(0, READ, "x" * 60_000))
     shown = [event for event in retell(store, session) if isinstance(event, ToolFinished)]
@@ -183,7 +242,7 @@ def test_a_long_result_is_cut_and_the_cut_is_said(store: Store) -> None:
 def test_arguments_that_do_not_parse_are_shown_as_they_are_live(store: Store, args: Any) -> None:
     call = ToolCallPart("read", args, "c1")
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), said("hello")) as log:
         log.message(ModelResponse(parts=[call]))
     (called,) = [event for event in retell(store, session) if isinstance(event, ToolCalled)]
     assert called.args == call.args_as_dict()

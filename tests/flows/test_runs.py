@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,11 @@ from turngraph.flows.store import Store, VisitBody
 from turngraph.graphs.extract import extract
 from turngraph.graphs.overlay import overlay
 from turngraph.nodes.errors import UnknownSession, UsageError
+from turngraph.nodes.node import TurnNode
 from turngraph.nodes.outcome import TurnResult
+from turngraph.nodes.variants.best_of import best_of
+from turngraph.nodes.variants.cascade import cascade
+from turngraph.nodes.variants.critic import Critic
 
 from ..nodes.acting import Actor, call, reading
 
@@ -48,7 +53,7 @@ async def test_the_figures_of_turns_are_those_of_their_journals_and_results(stor
     for role in STANDARD.lineup:
         figures = graph.nodes[role]["figures"]
         own = [visit for visit in visits if visit.role == role]
-        assert (figures.visits, figures.total_ms) == (len(own), sum(visit.duration_ms for visit in own))
+        assert (figures.visits, figures.total_ms) == (len(own), pytest.approx(sum(visit.duration_ms for visit in own)))
         assert figures.errors == sum(visit.error is not None for visit in own)
     for source, target, edge in graph.edges(data=True):
         count = sum((visit.role, visit.to) == (source, target) for visit in visits)
@@ -62,6 +67,27 @@ async def test_the_figures_of_turns_are_those_of_their_journals_and_results(stor
     assert graph.graph["notes"] == ()
 
 
+@pytest.mark.parametrize(
+    ("variant", "replies", "asked"),
+    [
+        (best_of(3), [["Done."]] * 3, {"stream": 3}),
+        (Critic, [["Done."], ["Too short."], ["All is done."]], {"stream": 2, "process_node": 1}),
+        (cascade(Actor([""])), [["Done."]], {"stream": 2}),
+    ],
+    ids=["best of three", "critic", "cascade"],
+)
+async def test_a_reply_that_was_not_used_was_spent_too(
+    store: Store, variant: type[TurnNode], replies: list[Any], asked: dict[str, int]
+) -> None:
+    flow = STANDARD.swap(variant)
+    result = await run_turn("go", model=Actor(*replies), flow=flow, store=store)
+    (run,), _ = read_runs(store, [result.turn_id])
+    assert Counter(spend.role for spend in run.spends) == asked
+    assert sum(asked.values()) == result.usage.requests
+    assert sum(spend.input_tokens for spend in run.spends) == result.usage.input_tokens
+    assert sum(spend.output_tokens for spend in run.spends) == result.usage.output_tokens
+
+
 async def test_what_cannot_be_read_of_a_journal_is_counted(store_path: Path) -> None:
     with Store.open(store_path) as store:
         result = await turn(store, ["Done."])
@@ -69,7 +95,7 @@ async def test_what_cannot_be_read_of_a_journal_is_counted(store_path: Path) -> 
     with closing(sqlite3.connect(store_path)) as damaging:
         for (trigger,) in damaging.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             damaging.execute(f"DROP TRIGGER {trigger}")
-        damaging.execute("UPDATE log SET body = '{}' WHERE kind = 'visit'")
+        damaging.execute("UPDATE log SET facts = '{}' WHERE kind = 'visit'")
         damaging.commit()
     with Store.open(store_path) as store:
         runs, notes = read_runs(store, [result.turn_id])
