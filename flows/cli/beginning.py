@@ -172,21 +172,14 @@ def _session(store: Store, options: RunOptions) -> str | None:
     if options.session is not None:
         return store.find_session(options.session)
     if options.fork is not None:
-        return _forked(store, store.find_session(options.fork), options.workdir)
+        after = store.branch_point(store.find_session(options.fork))
+        return store.create_session(str(options.workdir), after=after)
     if not options.continue_:
         return None
     latest = store.latest_session(str(options.workdir))
     if latest is None:
         raise UsageError(f"there is no session in {options.workdir} to continue; leave --continue off")
     return latest
-
-
-def _forked(store: Store, source: str, workdir: Path) -> str:
-    """A new session with the whole history of another."""
-    turns = store.turns(source)
-    if not turns:
-        raise UsageError(f"nothing was said in session {source} yet, so there is nothing to fork; leave --fork off")
-    return store.create_session(str(workdir), after=store.journal(turns[-1])[-1].id)
 
 
 def _asked(chosen: Chosen, resolved: Resolved) -> Asked:
