@@ -53,6 +53,8 @@ def tokens_of_part(part: ModelRequestPart | ModelResponsePart) -> int:
     """About how many tokens one part is, by its length."""
     match part.part_kind:
         case "tool-return" | "builtin-tool-return":
+            if isinstance(part.content, str):
+                return tokens_of_text(part.content)
             return tokens_of_text(part.model_response_str(wrap_if_error=False)) + TOKENS_OF_A_FILE * len(part.files)
         case "tool-call" | "builtin-tool-call":
             args = part.args if isinstance(part.args, str) else json.dumps(part.args, default=str)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -23,7 +23,6 @@ from .histories import BROKEN, NOON, PICTURE, calls, old_retry, results, says, u
 from .validators import assert_valid
 
 
-@settings(max_examples=150)
 @given(BROKEN)
 def test_every_history_becomes_one_that_can_be_sent(history: list[ModelMessage]) -> None:
     before = repr(history)
