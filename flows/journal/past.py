@@ -77,7 +77,8 @@ def seal_again(store: Store, found: Standing) -> None:
         if isinstance(record.body, SealBody):
             messages = state.session.messages
             state.session.messages = messages[: len(messages) - len(state.unsealed)]
-            state.session.messages += store.sealed_messages(record.id)
+            state.session.messages += store.sealed_messages([record.id])
             state.unsealed, state.batches = [], []
             state.reply = state.reply_row = None
+            state.retries = state.session.tool_registry.retries(state.retries)
             state.session.tool_registry = ToolCallRegistry()

@@ -69,7 +69,7 @@ def standing(store: Store, turn_id: str, at: int | None = None) -> Standing:
                 f"turn {turn_id} has no boundary {at}: choose one from {found.visits} to {last}, which "
                 f"`turngraph turn show {turn_id[:8]}` numbers"
             )
-    _Fold(store, found).through(journal, boundaries[-1].id if boundaries else found.row)
+    _Fold(store, turn, found).through(journal, boundaries[-1].id if boundaries else found.row)
     return found
 
 
@@ -106,7 +106,6 @@ def _beginning(store: Store, turn: TurnBody) -> Standing:
         prompt=turn.said,
         started_at=_said_at(turn.prompt),
         request=RequestContext(head.request_id, head.limits.get("max_iterations", RequestContext.max_iterations)),
-        session=SessionState(messages=store.load_messages(head.session_id, turn.prompt_row).messages),
         unsealed=[turn.prompt_row],
     )
     return Standing(state, 0, None, turn.prompt_row)
@@ -127,8 +126,9 @@ def _said_at(prompt: ModelRequest) -> datetime:
 class _Fold:
     """Puts the changes of the visits, and the rows they name, on a state."""
 
-    def __init__(self, store: Store, found: Standing) -> None:
+    def __init__(self, store: Store, turn: TurnBody, found: Standing) -> None:
         self._store = store
+        self._turn = turn
         self._found = found
         self._state = found.state
         self._bodies: dict[int, Body | None] = {}
@@ -235,9 +235,9 @@ class _Fold:
                 base, _ = sanitise(self._store.load_messages(state.session_id, since).messages)
                 base = tail(base, form)
             state.session.messages = base
-        for seal in self._seals:
-            if seal.id > since:
-                state.session.messages += self._store.sealed_messages(seal.id)
+        elif self._turn.origin is None:
+            state.session.messages = self._store.load_messages(state.session_id, self._turn.prompt_row).messages
+        state.session.messages += self._store.sealed_messages([seal.id for seal in self._seals if seal.id > since])
         if self._found.visits:
             state.session.messages += [one for row in state.unsealed if (one := self._message(row)) is not None]
 

@@ -16,7 +16,7 @@ from ...tools.secret import environment_secrets
 from . import lineage, sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
-from .history import load_history, load_seal
+from .history import load_history, load_seals
 from .journal import read_journal, read_message, read_turn_body
 from .records import LoadedHistory, Origin, Record, SessionSummary, TurnBody, TurnHead
 from .rows import is_reply
@@ -197,9 +197,9 @@ class Store:
         """The message that a row holds, sealed or not, as it was written; `None` where none can be read."""
         return read_message(self._database, row)
 
-    def sealed_messages(self, seal: int) -> list[ModelMessage]:
-        """The messages that the seal of a row makes visible; none where one of them cannot be read."""
-        return load_seal(self._database, seal)
+    def sealed_messages(self, seals: Sequence[int]) -> list[ModelMessage]:
+        """The messages that the seals of these rows make visible; none of a seal with one that cannot be read."""
+        return load_seals(self._database, seals)
 
     def add_messages(self, session_id: str, messages: Sequence[ModelMessage]) -> list[str]:
         """Put messages from outside into a session, also while a turn runs: they come after what it says.

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from . import at_once, loop, opening, searching, start_up
+from . import at_once, journal, keeping, loop, opening, searching, start_up
 from .table import Row, markdown
 
 ROUNDS = 9
@@ -25,6 +25,8 @@ def main() -> int:
     measures: dict[str, Callable[[int, Path], Iterator[Row]]] = {
         "loop": loop.rows,
         "opening": opening.rows,
+        "journal": journal.rows,
+        "keeping": keeping.rows,
         "at_once": at_once.rows,
         "start_up": start_up.rows,
         "searching": searching.rows,

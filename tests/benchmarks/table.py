@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure against its peer, in milliseconds for each round; `at_most` is what their ratio should not pass."""
+    """One figure against its peer, in milliseconds or megabytes for each round; `at_most` bounds their ratio."""
 
     what: str
     ours: Sequence[float]
     peer_name: str
     peer: Sequence[float]
     at_most: float
+    unit: Literal["ms", "MB"] = "ms"
 
     @property
     def ratio(self) -> float:
@@ -31,7 +33,7 @@ def markdown(rows: Sequence[Row]) -> str:
     """The rows as a table: medians, ratio, target."""
     lines = ["| | turngraph | peer | ratio | target | |", "|---|---|---|---|---|---|"]
     for row in rows:
-        ours, peer = _ms(median(row.ours)), _ms(median(row.peer))
+        ours, peer = (_shown(median(side), row.unit) for side in (row.ours, row.peer))
         verdict = "met" if row.met else "**missed**"
         lines.append(
             f"| {row.what} | {ours} | {row.peer_name}: {peer} | {row.ratio:.2f} | ≤ {row.at_most:.2f} | {verdict} |"
@@ -39,5 +41,5 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _ms(value: float) -> str:
-    return f"{value:,.2f} ms" if value < 100 else f"{value:,.0f} ms"
+def _shown(value: float, unit: str) -> str:
+    return f"{value:,.2f} {unit}" if value < 100 else f"{value:,.0f} {unit}"
