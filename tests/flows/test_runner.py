@@ -38,7 +38,7 @@ from turngraph.tools.policy import AskFirst, CallRequest, Decision, Refuse
 
 from ..nodes.acting import Actor, Delta, call, reading, writing
 from .settled import assert_settled, assert_whole
-from .stored import head
+from .stored import head, said
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def test_the_visits_in_the_store_are_the_visits_that_were_shown(store: Sto
     stored = [record.body.visit for record in store.journal(result.turn_id) if isinstance(record.body, VisitBody)]
     shown = [event for event in sink.events if isinstance(event, NodeLeft)]
     assert [(one.role, one.number, one.iteration, one.to, one.duration_ms, one.error) for one in stored] == [
-        (one.role, one.visit, one.iteration, one.to, one.duration_ms, one.error) for one in shown
+        (one.role, one.visit, one.iteration, one.to, round(one.duration_ms, 3), one.error) for one in shown
     ]
     assert stored[0].cls == "turngraph.nodes.prepare_history:PrepareHistory"
     ends = [record.body.result for record in store.journal(result.turn_id) if isinstance(record.body, EndBody)]
@@ -329,11 +329,12 @@ async def test_a_turn_after_one_that_was_cut_off_says_so(store: Store) -> None:
     session = store.create_session("x")
     sink = MemorySink()
     await run_turn("first", model=Actor(["Done."]), store=store, session=session, sink=sink)
-    with store.begin_turn(head(session, "killed")):
+    killed = "0" * 32
+    with store.begin_turn(head(session, killed), said("and?")):
         pass  # closed without an end
     for _ in range(2):
         await run_turn("on", model=Actor(["Done."]), store=store, session=session, sink=sink)
     warnings = [event.text for event in sink.events if isinstance(event, Notice) and event.level == "warning"]
     assert len(warnings) == 1
-    assert "cut off" in warnings[0]
-    assert session in warnings[0]
+    assert "the turn before this one was cut off and is closed now" in warnings[0]
+    assert f"turngraph turn show {killed[:8]}" in warnings[0]

@@ -127,7 +127,7 @@ def test_an_unknown_key_names_its_place_and_the_likely_one(
 def test_a_key_like_no_other_gets_the_list(config: Path, environ: dict[str, str]):
     write(config, "colour = 1\n")
     known = "model, base_url, policy, max_iterations, max_tokens, max_total_tokens, max_cost, timeout, "
-    known += "flow, flows, store"
+    known += "context_window, flow, flows, store"
     assert mistake(environ).endswith(f"there are {known}")
 
 

@@ -140,6 +140,7 @@ def test_every_value_knows_its_origin_and_a_url_shows_no_secret(root: Path, conf
         "max_total_tokens": ("default", ""),
         "max_cost": ("default", ""),
         "timeout": ("default", ""),
+        "context_window": ("default", ""),
         "flow": ("default", ""),
         "flows": ("default", ""),
         "store": ("default", ""),

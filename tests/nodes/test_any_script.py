@@ -233,8 +233,13 @@ async def _two_turns(script: list[Said], stop: Stop, policy: Policy, limit: int)
         assert second is not None
         assert (second.outcome, second.answer, second.error) == (Outcome.COMPLETED, "Done.", None)
         after = store.load_messages(session).messages
-        assert after[: len(sealed.messages)] == sealed.messages
+        said = _parts(sealed.messages)
+        assert _parts(after)[: len(said)] == said
         assert violation(wire(after)) is None
+
+
+def _parts(messages: Sequence[ModelMessage]) -> list[Any]:
+    return [part for message in messages for part in message.parts]
 
 
 def _assert_settled(stage: Stage) -> None:

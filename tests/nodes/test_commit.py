@@ -5,7 +5,15 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from turngraph.nodes.commit import commit
 from turngraph.nodes.errors import StoreError
 from turngraph.nodes.events import ToolFinished
@@ -27,6 +35,11 @@ def with_calls(*names: str, ledger: Ledger | None = None, effect: Effect = Effec
     return scene, scene.register(*calls, effect=effect)
 
 
+def results_of(scene: Scene) -> list[ToolReturnPart]:
+    parts = [part for message in scene.state.session.messages for part in message.parts]
+    return [part for part in parts if isinstance(part, ToolReturnPart)]
+
+
 async def test_an_iteration_becomes_visible_as_one_unit_and_once() -> None:
     scene, slots = with_calls("a", "b")
     for slot in reversed(slots):
@@ -45,7 +58,7 @@ async def test_an_iteration_becomes_visible_as_one_unit_and_once() -> None:
     assert scene.state.session.tool_registry.slots == []
 
     assert await commit(scene.state, scene.deps, Outcome.INTERRUPTED, "stopped") is not None
-    assert len(scene.ledger.of("seal")) == 1
+    assert [seal for seal in scene.ledger.of("seal") if reply_row in seal[1]] == scene.ledger.of("seal")[:1]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +80,7 @@ async def test_an_open_slot_is_filled_with_what_is_known(
     result = await commit(scene.state, scene.deps, Outcome.INTERRUPTED, "stopped")
     assert result is not None
     assert (slot.status, result.outcome, result.error) == (status, Outcome.INTERRUPTED, "stopped")
-    (part,) = scene.state.session.messages[-1].parts
-    assert isinstance(part, ToolReturnPart)
+    (part,) = results_of(scene)
     assert part.outcome == "interrupted"
     assert words in part.model_response_str()
     assert [event.status for event in scene.memory.events if isinstance(event, ToolFinished)] == [status]
@@ -98,8 +110,7 @@ async def test_calls_that_nobody_registered_are_answered_too() -> None:
     scene.state.reply = ModelResponse(parts=[TextPart("Done."), ToolCallPart("a", {}, "x"), ToolCallPart("b", {}, "y")])
     scene.state.task_completed = True
     await commit(scene.state, scene.deps, Outcome.COMPLETED)
-    answered = [part for message in scene.state.session.messages for part in message.parts]
-    assert [part.tool_call_id for part in answered if isinstance(part, ToolReturnPart)] == ["x", "y"]
+    assert [part.tool_call_id for part in results_of(scene)] == ["x", "y"]
 
 
 class Wavering(Ledger):
@@ -109,7 +120,7 @@ class Wavering(Ledger):
         super().__init__(lambda number: number == at)
 
 
-@pytest.mark.parametrize("at", range(3, 9))
+@pytest.mark.parametrize("at", range(3, 10))
 @pytest.mark.parametrize("lasting", [True, False])
 async def test_nothing_is_sealed_by_halves_when_the_store_fails(at: int, lasting: bool) -> None:
     ledger = Ledger(lambda number: number >= at) if lasting else Wavering(at)
@@ -123,10 +134,9 @@ async def test_nothing_is_sealed_by_halves_when_the_store_fails(at: int, lasting
     assert not any(slot.open for slot in slots)
     finished = [event.call_id for event in scene.memory.events if isinstance(event, ToolFinished)]
     assert sorted(finished) == ["id-a", "id-b", "id-c"]
-    for _, items in ledger.of("seal"):
-        assert len(items[-1]) == 3
-    assert result.saved is bool(ledger.of("seal"))
-    assert len(ledger.of("seal")) <= 1
+    for _, (prompt, reply, results) in ledger.of("seal")[:1]:
+        assert (prompt, reply, len(results)) == (1, 2, 3)
+    assert result.saved is (len(ledger.of("seal")) == 2)
 
 
 @given(started=st.lists(st.booleans(), min_size=1, max_size=5), filled=st.sets(st.integers(0, 4)))
@@ -137,10 +147,7 @@ async def test_every_call_has_exactly_one_result_in_the_replys_order(started: li
     for position in filled & set(range(len(slots))):
         await settle(scene.state, scene.deps, slots[position], CallStatus.OK, "x")
     await commit(scene.state, scene.deps, Outcome.TERMINATED, "stopped")
-    parts = scene.state.session.messages[-1].parts
-    assert [part.tool_call_id for part in parts if isinstance(part, ToolReturnPart)] == [
-        slot.call.tool_call_id for slot in slots
-    ]
+    assert [part.tool_call_id for part in results_of(scene)] == [slot.call.tool_call_id for slot in slots]
 
 
 async def test_the_answer_is_what_was_said_last_only_if_it_is_one() -> None:
@@ -166,3 +173,57 @@ async def test_text_that_was_cut_off_is_shown_when_there_is_no_answer() -> None:
     result = await commit(scene.state, scene.deps, Outcome.NO_ANSWER, "cut off")
     assert result is not None
     assert result.answer == "It broke o"
+
+
+WORDS = {
+    Outcome.INTERRUPTED: "it was interrupted",
+    Outcome.TERMINATED: "the program was terminated",
+    Outcome.ABORTED: "the user aborted it at a question",
+    Outcome.BUDGET_EXHAUSTED: "its budget was spent",
+    Outcome.PROVIDER_FAILURE: "the request to the model failed",
+    Outcome.NO_ANSWER: "no usable reply came",
+    Outcome.INTERNAL_ERROR: "an error stopped it",
+    Outcome.USAGE_ERROR: "an error stopped it",
+    Outcome.SESSION_BUSY: "an error stopped it",
+}
+
+
+@pytest.mark.parametrize("outcome", set(Outcome) - {Outcome.COMPLETED, Outcome.REFUSED})
+async def test_the_next_turns_model_is_told_why_a_prompt_got_no_answer(outcome: Outcome) -> None:
+    scene, _ = with_calls()
+    scene.state.reply = scene.state.reply_row = None
+    await commit(scene.state, scene.deps, outcome, "why")
+    (said,) = scene.state.session.messages
+    prompt_row, marker_row = 1, 3
+    assert scene.ledger.of("seal") == [(1, [prompt_row, marker_row])]
+    assert scene.ledger.of("message")[-1] == (said, None)
+    assert text_of(said) == (
+        f"[The request above was left without an answer: {WORDS[outcome]}. Nothing of it goes on by itself.]"
+    )
+    assert scene.state.unsealed == []
+
+
+async def test_it_is_told_which_calls_have_an_unknown_outcome() -> None:
+    scene, slots = with_calls("write", "bash", "write", "other")
+    for slot in slots[:3]:
+        slot.started = True
+    await commit(scene.state, scene.deps, Outcome.INTERRUPTED, "stopped")
+    assert "The outcome of 3 call(s) is unknown (bash, write): check before" in text_of(
+        scene.state.session.messages[-1]
+    )
+
+
+@pytest.mark.parametrize("outcome", [Outcome.COMPLETED, Outcome.REFUSED, Outcome.INTERRUPTED])
+async def test_nothing_is_told_of_a_turn_that_gave_its_answer(outcome: Outcome) -> None:
+    scene, _ = with_calls()
+    scene.state.task_completed = True
+    reply = scene.state.reply
+    await commit(scene.state, scene.deps, outcome)
+    assert scene.state.session.messages == [reply]
+
+
+def text_of(message: ModelMessage) -> str:
+    (part,) = message.parts
+    assert isinstance(part, UserPromptPart)
+    assert isinstance(part.content, str)
+    return part.content

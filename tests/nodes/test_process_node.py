@@ -22,9 +22,8 @@ def look(n: int = 0) -> int:
 
 def scene_of(*parts: ModelResponsePart, reason: FinishReason | None = "stop", limits: Limits | None = None) -> Scene:
     scene = Scene(Actor(), reading(look), limits=limits)
-    scene.state.iteration = 1
     usage = RequestUsage(input_tokens=3, output_tokens=4)
-    scene.state.reply = ModelResponse(parts=list(parts), finish_reason=reason, usage=usage, model_name="actor")
+    scene.replied(ModelResponse(parts=list(parts), finish_reason=reason, usage=usage, model_name="actor"))
     return scene
 
 
@@ -34,8 +33,30 @@ async def test_text_is_the_answer() -> None:
     state = scene.state
     assert (state.task_completed, state.answer, state.guidance) == (True, "Done.", None)
     assert state.session.thoughts == ["hm"]
-    assert scene.ledger.of("message") == [(state.reply, None)]
-    assert state.reply_row == 1
+    assert state.reply is not None
+    assert state.reply.parts == [TextPart(" Done. ")]
+
+
+async def test_a_reply_is_written_again_only_where_it_was_changed() -> None:
+    """Its row holds what the model said whole; what a later turn is sent of it, the loader knows."""
+    scene = scene_of(ThinkingPart("hm"), TextPart("Done."))
+    await ProcessNode().run(scene.ctx)
+    assert (len(scene.ledger.of("message")), scene.state.reply_row) == (1, 1)
+
+    scene = scene_of(ThinkingPart("hm"), TextPart("\ud800"))
+    await ProcessNode().run(scene.ctx)
+    (_, (written, replaces)) = scene.ledger.of("message")
+    assert (scene.state.reply_row, replaces) == (2, 1)
+    assert written.parts == [ThinkingPart("hm"), TextPart("\\ud800")]
+
+
+async def test_a_reply_that_has_no_row_is_written() -> None:
+    """A variant's stream node may leave that to this one."""
+    scene = scene_of(TextPart("Done."))
+    scene.state.reply_row = None
+    await ProcessNode().run(scene.ctx)
+    assert scene.ledger.of("message")[1:] == [(scene.state.reply, None)]
+    assert scene.state.reply_row == 2
 
 
 async def test_calls_go_to_dispatch_and_are_no_answer() -> None:

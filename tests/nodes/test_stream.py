@@ -15,11 +15,11 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
     UserPromptPart,
 )
-from turngraph.nodes import ProcessNode, Stream, stream
+from turngraph.nodes import ProcessNode, Stream, asking
+from turngraph.nodes.asking import delta_of
 from turngraph.nodes.errors import ProviderError
 from turngraph.nodes.events import TextDelta, ThinkingDelta
 from turngraph.nodes.state import RequestContext
-from turngraph.nodes.asking import delta_of
 from turngraph.nodes.stream_debug import EVENT_HISTORY_LIMIT, EVENT_LOG_LIMIT, RAW_STREAM_MAX_CHARS, StreamDebug
 
 from .acting import Actor, Delta, Scene, call, reading, thought
@@ -94,7 +94,7 @@ async def test_nothing_is_recorded_when_debug_is_off(monkeypatch: pytest.MonkeyP
     def refuse(request: object) -> None:
         raise AssertionError("a stream was recorded")
 
-    monkeypatch.setattr(stream, "StreamDebug", refuse)
+    monkeypatch.setattr(asking, "StreamDebug", refuse)
     await Stream().run(scene_of("a").ctx)
     with pytest.raises(AssertionError, match="recorded"):
         await Stream().run(scene_of("a", debug=True).ctx)
