@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -94,9 +93,6 @@ async def list_files(shadow: Git, repository: Repository, store: Path) -> Listin
     Raises:
         TreeError: git cannot list the files, or the untracked ones are too large.
     """
-    for part in repository.own.glob("sharedindex.*"):
-        with suppress(FileExistsError):
-            (shadow.directory / part.name).symlink_to(part)
     listed, warnings = await shadow.on(repository.root, repository.own / "index").heard(
         "ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"
     )

@@ -154,18 +154,21 @@ async def test_what_was_staged_is_kept_when_the_user_s_repository_is_pruned(tmp_
     assert await recorded(trees, root) == commit
 
 
-async def test_what_was_borrowed_and_is_gone_is_counted(tmp_path: Path) -> None:
-    root = repository(tmp_path / "user", {"a": "a", "b": "b"})
+async def test_what_was_borrowed_and_is_gone_is_counted_and_the_next_snapshot_is_whole(tmp_path: Path) -> None:
+    root = repository(tmp_path / "user", {"a": "a", "sub/b": "b"})
     trees = Trees(tmp_path / "trees")
     commit = await recorded(trees, root)
     held = files(root)
+    write(root / "c", "c")
+    changed = await recorded(trees, root)
     shutil.rmtree(root / ".git")
-    repository(root, {"c": "c"})
-    with pytest.raises(TreeError, match=r"could not be restored: it borrowed 1 object from .*, gone there since"):
-        await trees.restore(commit, root, tmp_path / "into")
+    repository(root)
+    git(root, "commit", "--quiet", "--allow-empty", "--message=another")
+    for lost, objects in {commit: "1 object", changed: "2 objects"}.items():
+        with pytest.raises(TreeError, match=f"could not be restored: it borrowed {objects} from .*, gone there since"):
+            await trees.restore(lost, root, tmp_path / "into")
     assert not (tmp_path / "into").exists()
     (root / "c").unlink()
-    git(root, "commit", "--quiet", "--all", "--amend", "--allow-empty", "--message=empty")
     renewed = await recorded(trees, root)
     assert files(await trees.restore(renewed, root, tmp_path / "into")) == held
 
