@@ -4,19 +4,17 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelRequest, ModelResponse
 from pydantic_ai.toolsets import AbstractToolset
 from turngraph.flows.runner import run_turn
 from turngraph.flows.sinks import MemorySink
 from turngraph.flows.store import EndBody, Store, TurnHead, TurnWriter
-from turngraph.nodes.deps import Visit
 from turngraph.nodes.errors import StoreError
 from turngraph.nodes.events import (
     Event,
     TurnEnded,
 )
-from turngraph.nodes.outcome import Outcome, TurnResult
-from turngraph.nodes.slots import Slot
+from turngraph.nodes.outcome import Outcome
 
 from ..nodes.acting import Actor, Delta, call, reading, writing
 from .settled import assert_settled, assert_whole
@@ -56,26 +54,12 @@ class FailingWriter:
     def __exit__(self, *_: object) -> None:
         self._writer.close()
 
-    def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
-        return self._checked().message(message, replaces=replaces)
+    @property
+    def prompt_row(self) -> int:
+        return self._writer.prompt_row
 
-    def intent(self, iteration: int, slot: Slot) -> None:
-        self._checked().intent(iteration, slot)
-
-    def result(self, iteration: int, slot: Slot) -> int:
-        return self._checked().result(iteration, slot)
-
-    def repair(self, description: str) -> int:
-        return self._checked().repair(description)
-
-    def visit(self, visit: Visit) -> None:
-        self._checked().visit(visit)
-
-    def seal(self, iteration: int, messages: Sequence[int | Sequence[int]]) -> int:
-        return self._checked().seal(iteration, messages)
-
-    def end(self, result: TurnResult) -> int:
-        return self._checked().end(result)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._checked(), name)
 
 
 class FailingStore:
@@ -90,8 +74,8 @@ class FailingStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def begin_turn(self, head: TurnHead) -> FailingWriter:
-        self.writer = FailingWriter(self._store.begin_turn(head), self._at, self._lasting)
+    def begin_turn(self, head: TurnHead, prompt: ModelRequest) -> FailingWriter:
+        self.writer = FailingWriter(self._store.begin_turn(head, prompt), self._at, self._lasting)
         return self.writer
 
 
@@ -101,7 +85,7 @@ MIXED: list[Sequence[Delta]] = [
     [""],
     ["Done."],
 ]
-WRITES = 35
+WRITES = 36
 
 
 @pytest.mark.parametrize("lasting", [True, False])
