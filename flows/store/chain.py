@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .codec import known_facts
+from .codec import all_facts, known_facts
 from .database import Database
 from .schema import CHAIN
 
@@ -29,8 +29,8 @@ class Link(NamedTuple):
 class Item(NamedTuple):
     """One message: the row that holds it, or the rows of the results in it.
 
-    `cleared` results are shown without their content. Of a `first` request after a cut the results are left out:
-    they answer a reply that was cut off.
+    The results in a `cleared` one are shown without their content. Of a `first` request after a cut they are left
+    out: they answer a reply that was cut off.
     """
 
     rows: Sequence[int]
@@ -41,7 +41,7 @@ class Item(NamedTuple):
     first: bool = False
 
 
-Unit = tuple[Item, ...]
+Unit = Sequence[Item]
 """Messages that are visible together or not at all; none where the seal cannot be read."""
 
 
@@ -50,11 +50,11 @@ def links(database: Database, session: int, upto: int | None = None) -> Iterator
     below = 2**62 if upto is None else upto
     while True:
         rows = database.rows(_LINKS, session, below)
-        for row, turn, kind, at, facts in rows:
+        for (row, turn, kind, at, _), facts in zip(rows, all_facts([facts for *_, facts in rows]), strict=True):
             below = row - 1
-            link = Link(row, turn, kind, at, known_facts(facts))
+            link = Link(row, turn, kind, at, facts)
             if kind == "branch":
-                below = link.facts.get("after", 0)
+                below = facts.get("after", 0)
                 origin = database.row("SELECT session FROM log WHERE id = ?", below)
                 if origin is None:
                     return
@@ -133,13 +133,17 @@ class _Walk:
 
     def _compact(self, link: Link) -> None:
         kept = self.replies + _count(link, "kept")
-        if kept >= self.kept:
+        if kept > self.kept:
             return
         self.kept, self.floor = kept, link.turn
         self.summaries.append(link.facts.get("summary", 0))
         self.cut = kept == self.replies
 
     def _add(self, unit: Unit) -> None:
+        if self.whole == self.kept == math.inf:
+            self.units.append(unit)
+            self.replies += sum([item.reply for item in unit])
+            return
         taken: list[Item] = []
         for item in reversed(unit):
             closing = self.replies >= self.kept
@@ -148,11 +152,11 @@ class _Walk:
                 break
             if closing and item.results:
                 continue
-            cleared = item.results and self.replies >= self.whole
+            cleared = self.replies >= self.whole and not item.reply
             taken.append(item._replace(cleared=cleared, first=closing) if cleared or closing else item)
             self.replies += item.reply
         if taken or not unit:
-            self.units.append(tuple(reversed(taken)))
+            self.units.append(taken[::-1])
 
 
 def history_units(database: Database, session: int, upto: int | None = None) -> list[Unit]:

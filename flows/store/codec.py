@@ -71,6 +71,19 @@ def known_facts(facts: str) -> dict[str, Any]:
         return {}
 
 
+def all_facts(facts: Sequence[str]) -> list[dict[str, Any]]:
+    """What `write_facts` wrote, of several rows; nothing of those that cannot be read."""
+    together = f"[{','.join(facts)}]"
+    if _MARK not in together:
+        try:
+            told: list[Any] = from_json(together)
+        except ValueError:
+            told = []
+        if len(told) == len(facts) and {type(one) for one in told} <= {dict}:
+            return told
+    return [known_facts(one) for one in facts]
+
+
 def write_message(message: ModelMessage) -> str:
     """A message as JSON text.
 
@@ -96,13 +109,16 @@ def read_messages(contents: Sequence[bytes]) -> list[ModelMessage]:
     Raises:
         ValueError: one of them is no JSON, or no message (pydantic's `ValidationError`).
     """
-    messages = ModelMessagesTypeAdapter.validate_json(b"[%b]" % b",".join(contents))
+    together = b"[%b]" % b",".join(contents)
+    messages = ModelMessagesTypeAdapter.validate_json(together)
     if len(messages) != len(contents):
         raise ValueError(f"{len(contents)} rows hold {len(messages)} messages")
-    for number, content in enumerate(contents):
-        if _MARK_BYTES in content:
-            messages[number] = _map_text(messages[number], _restore)
-    return messages
+    if _MARK_BYTES not in together:
+        return messages
+    return [
+        _map_text(message, _restore) if _MARK_BYTES in content else message
+        for message, content in zip(messages, contents, strict=True)
+    ]
 
 
 def write_result(part: ToolReturnPart, *, without: Sequence[str] = ()) -> str:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -162,8 +163,8 @@ class Database:
             raise StoreError(_explain(error, self.name)) from error
 
 
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "replace")  # of a damaged file: what it means is checked where it is decoded
+# Text of a damaged file comes back too: what it means is checked where it is decoded.
+_text = partial(str, encoding="utf-8", errors="replace")
 
 
 def _create_private(path: Path) -> None:

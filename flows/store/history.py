@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -19,7 +20,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 
-from ...nodes.history.prune import PLACEHOLDER
+from ...nodes.history.prune import PLACEHOLDER, clear
 from ...nodes.reply import split_thoughts
 from .chain import Item, Unit, history_units, sealed_unit
 from .codec import call_of, read_facts, read_messages, read_result
@@ -31,46 +32,58 @@ _PIECE_BYTES = 2_000_000
 _ROWS_AT_ONCE = 512
 
 # A negative id asks for a result that is cleared: for its facts, and for its content only where they tell too little.
-_READ = """SELECT log.id, CASE WHEN wanted.value < 0 THEN facts END, CASE
-        WHEN log.kind != 'result' OR instr(facts, '"ts":') = 0 THEN CAST(content AS BLOB)
-        WHEN wanted.value > 0
-            THEN CAST('{"timestamp":"' || (facts ->> '$.ts') || '",' || substr(content, 2) AS BLOB) END
+# Where they tell the rest of it, they begin with its time, which its content leaves out.
+_READ = """SELECT log.id, CASE WHEN wanted.value < 0 THEN facts WHEN kind = 'result' THEN substr(facts, 1, 34) END,
+        CASE WHEN wanted.value > 0 OR substr(facts, 1, 7) != '{"ts":"' THEN CAST(content AS BLOB) END
     FROM json_each(?) wanted CROSS JOIN log ON log.id = abs(wanted.value)"""
 
-_Rows = dict[int, tuple[int, str | None, bytes | None]]
-"""What was read of some rows, by their ids: id, facts, content."""
+_UNREADABLE = (ValueError, TypeError, KeyError, IndexError)
 
+_Row = tuple[int, str, Any]
+"""The id, the facts and the content of a row; where one was not asked for, or is missing, it is `None`."""
 
-class _Unreadable(Exception):
-    """A unit holds a row that is missing or damaged."""
+_Rows = dict[int, _Row]
 
 
 def load_history(database: Database, session: int, upto: int | None = None) -> LoadedHistory:
     """The history of the session of a row, as its row `upto` saw it."""
-    return _load(database, history_units(database, session, upto))
+    with _undisturbed():
+        return _load(database, history_units(database, session, upto))
 
 
-def load_seal(database: Database, row: int) -> list[ModelMessage]:
-    """The messages of one seal."""
-    return _load(database, [sealed_unit(database, row)]).messages
+def load_seals(database: Database, rows: Sequence[int]) -> list[ModelMessage]:
+    """The messages of some seals."""
+    return _load(database, [sealed_unit(database, row) for row in rows]).messages
 
 
 def _load(database: Database, units: Sequence[Unit]) -> LoadedHistory:
     history: list[ModelMessage] = []
     skipped = 0
     for piece, rows in _pieces(database, units):
-        for unit, texts in _read(piece, rows):
-            try:
-                for message in _shown(unit, texts, rows):
-                    _join(history, message)
-            except _Unreadable:
-                skipped += max(len(unit), 1)
+        try:
+            messages = _read(piece, rows)
+        except _UNREADABLE:
+            messages, damaged = _one_by_one(piece, rows)
+            skipped += damaged
+        _join(history, messages)
     return LoadedHistory(history, skipped)
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """Without the collector of cycles: a history is many objects and none, and looking for them takes a third more."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _pieces(database: Database, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], _Rows]]:
     """The units in their order, a few at a time, with those of their rows that are there."""
-    wanted = [-row if item.cleared else row for unit in units for item in unit for row in item.rows]
+    wanted = [-row if item.cleared and item.results else row for unit in units for item in unit for row in item.rows]
     piece: list[Unit] = []
     rows: _Rows = {}
     asked = needed = 0
@@ -95,76 +108,68 @@ def _fetch(database: Database, wanted: Sequence[int], rows: _Rows) -> int:
     return 1 + next(place for place, row in enumerate(wanted) if abs(row) == last)
 
 
-def _read(piece: Sequence[Unit], rows: _Rows) -> list[tuple[Unit, list[ModelMessage] | None]]:
-    """Each unit with its messages but for those whose results are cleared; without any where one cannot be read."""
-    texts = [_texts(unit, rows) for unit in piece]
-    try:
-        together = iter(read_messages([text for some in texts for text in some or ()]))
-    except ValueError:
-        return [(unit, _alone(some)) for unit, some in zip(piece, texts, strict=True)]
-    return [
-        (unit, None if some is None else list(islice(together, len(some))))
-        for unit, some in zip(piece, texts, strict=True)
-    ]
+def _one_by_one(units: Sequence[Unit], rows: _Rows) -> tuple[list[ModelMessage], int]:
+    """The messages of those units that can be read, and how many there are in the others."""
+    messages: list[ModelMessage] = []
+    damaged = 0
+    for unit in units:
+        try:
+            messages += _read([unit], rows)
+        except _UNREADABLE:
+            damaged += max(len(unit), 1)
+    return messages, damaged
 
 
-def _alone(texts: Sequence[bytes] | None) -> list[ModelMessage] | None:
-    try:
-        return None if texts is None else read_messages(texts)
-    except ValueError:
-        return None
-
-
-def _texts(unit: Unit, rows: _Rows) -> list[bytes] | None:
-    """The JSON of the messages of a unit; `None` where a row of it is missing."""
-    texts: list[bytes] = []
-    for item in unit:
-        contents: list[bytes] = []
-        for row in item.rows:
-            if (found := rows.get(row)) is None or (found[2] is None and not item.cleared):
-                return None
-            contents.append(found[2] or b"")
-        if item.results and not item.cleared:
-            texts.append(b'{"parts":[%b],"kind":"request"}' % b",".join(contents))
-        elif not item.cleared:
-            texts += contents
-    return texts if unit else None
-
-
-def _shown(unit: Unit, read: Sequence[ModelMessage] | None, rows: _Rows) -> Iterator[ModelMessage]:
-    """The messages of a unit as the next request sends them.
+def _read(units: Sequence[Unit], rows: _Rows) -> list[ModelMessage]:
+    """The messages of some units as the next request sends them.
 
     Raises:
-        _Unreadable: one of them cannot be read.
+        ValueError, TypeError, KeyError, IndexError: a row of them is missing or damaged.
     """
-    if read is None:
-        raise _Unreadable
-    shown = list[ModelMessage]()
-    following = iter(read)
-    for item in unit:
-        message = _cleared(item, rows, shown) if item.cleared else next(following)
-        if isinstance(message, ModelResponse):
+    if not all(units):
+        raise ValueError("a seal cannot be read")
+    items = [item for unit in units for item in unit]
+    texts = [
+        b'{"parts":[%b],"kind":"request"}' % b",".join([rows[row][2] for row in item.rows])
+        if item.results
+        else rows[item.rows[0]][2]
+        for item in items
+        if not (item.cleared and item.results)
+    ]
+    read = iter(read_messages(texts))
+    shown: list[ModelMessage] = []
+    for item in items:
+        message = _cleared(item, rows, shown) if item.cleared and item.results else next(read)
+        if item.results:
+            message.timestamp = time_of(item.at)
+            if not item.cleared:
+                _set_times(message, item, rows)
+        elif isinstance(message, ModelResponse):
             if ThinkingPart in [part.__class__ for part in message.parts]:
                 message, _ = split_thoughts(message)  # those that nobody signed are not sent again
-        elif item.results:
-            message.timestamp = time_of(item.at)
         elif item.first:
             message = replace(message, parts=[part for part in message.parts if not isinstance(part, ToolReturnPart)])
+        elif item.cleared:
+            (message,) = clear([message], 0)
         shown.append(message)
-    return iter(shown)
+    return shown
+
+
+def _set_times(message: ModelMessage, item: Item, rows: _Rows) -> None:
+    for row, part in zip(item.rows, message.parts, strict=True):
+        told = rows[row][1]
+        if told.startswith('{"ts":"') and isinstance(part, ToolReturnPart):
+            part.timestamp = datetime.fromisoformat(told[7:])
 
 
 def _cleared(item: Item, rows: _Rows, before: Sequence[ModelMessage]) -> ModelRequest:
     """The request of some results without their contents."""
     reply = next((message for message in reversed(before) if isinstance(message, ModelResponse)), None)
     calls = [part for part in reply.parts if isinstance(part, ToolCallPart)] if reply else []
-    try:
-        return ModelRequest(parts=[_placeholder(rows[row], calls) for row in item.rows])
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise _Unreadable from error
+    return ModelRequest(parts=[_placeholder(rows[row], calls) for row in item.rows])
 
 
-def _placeholder(row: tuple[int, str | None, bytes | None], calls: Sequence[ToolCallPart[Any]]) -> ToolReturnPart:
+def _placeholder(row: _Row, calls: Sequence[ToolCallPart[Any]]) -> ToolReturnPart:
     """A cleared result: its content was not even read where its call and its facts tell the rest of it."""
     _, told, content = row
     if content is not None:
@@ -174,13 +179,16 @@ def _placeholder(row: tuple[int, str | None, bytes | None], calls: Sequence[Tool
     return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=datetime.fromisoformat(facts["ts"]))
 
 
-def _join(messages: list[ModelMessage], message: ModelMessage) -> None:
-    """Add a message; a request joins the request before it."""
-    if isinstance(message, ModelRequest):
-        if not message.parts:
-            return
-        if messages and isinstance(messages[-1], ModelRequest):
-            parts: list[ModelRequestPart] = [*messages[-1].parts, *message.parts]
-            messages[-1] = replace(message, parts=parts)
-            return
-    messages.append(message)
+def _join(history: list[ModelMessage], messages: Sequence[ModelMessage]) -> None:
+    """Add messages; a request joins the request before it."""
+    last = history[-1] if history else None
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            if not message.parts:
+                continue
+            if isinstance(last, ModelRequest):
+                parts: list[ModelRequestPart] = [*last.parts, *message.parts]
+                message = replace(message, parts=parts)
+                history.pop()
+        history.append(message)
+        last = message

@@ -108,7 +108,10 @@ def result_row(
 
     The time of one whose other fields its call tells is a fact, so that it can be cleared without being read.
     """
-    facts: dict[str, Any] = {
+    told = _is_told_by(slot.call, part)
+    # First, and of one length, since a history is read with it and without the rest.
+    facts: dict[str, Any] = {"ts": _iso(part.timestamp)} if told else {}
+    facts |= {
         "position": slot.position,
         "status": status.value,
         "effect": slot.effect.value,
@@ -118,10 +121,11 @@ def result_row(
         facts["edited"] = list(slot.edited)
     if call is not None:
         facts["call"] = plain_call(call)
-    if not _is_told_by(slot.call, part):
-        return facts, write_result(part)
-    facts["ts"] = f"{part.timestamp.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
-    return facts, write_result(part, without=("timestamp",))
+    return facts, write_result(part, without=("timestamp",) if told else ())
+
+
+def _iso(at: datetime) -> str:
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def _is_told_by(call: ToolCallPart, part: ToolReturnPart) -> bool:
