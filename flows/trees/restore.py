@@ -106,7 +106,7 @@ def _stand_in(target: Target) -> Path:
 
 
 async def _undo(repository: Repository, root: Path, existed: bool) -> None:
-    await Git(repository.shared, repository.shared).attempt("worktree", "remove", "--force", root)
+    await Git(repository.shared, repository.shared).attempt("worktree", "remove", "--force", "--force", root)
     _empty(root, existed)
 
 

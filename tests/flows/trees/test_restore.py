@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
+import anyio
 import pytest
 from turngraph.flows.trees import TreeError, Trees
 from turngraph.nodes.errors import UsageError
@@ -185,6 +187,31 @@ async def test_a_head_that_is_gone_leaves_nothing_behind(tmp_path: Path) -> None
     with pytest.raises(TreeError, match=r"could not be restored: git worktree said"):
         await trees.restore(commit, root, tmp_path / "into")
     assert list((tmp_path / "into").iterdir()) == []
+    assert everything(root) == before
+    assert git(root, "worktree", "list").count(b"\n") == 1
+
+
+@pytest.mark.parametrize("command", ["worktree", "read-tree", "checkout-index"])
+async def test_a_restore_that_is_cut_off_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    root = repository(tmp_path / "user", {"a": "a"})
+    trees = Trees(tmp_path / "trees")
+    commit = await recorded(trees, root)
+    before = everything(root)
+    real = shutil.which("git")
+    slow = (
+        f'#!/bin/sh\n"{real}" "$@" || exit\ncase " $* " in *" remove "*) ;; *" {command} "*) exec sleep 1000;; esac\n'
+    )
+    write(tmp_path / "bin" / "git", slow)
+    (tmp_path / "bin" / "git").chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        with anyio.move_on_after(2) as scope:
+            await trees.restore(commit, root, tmp_path / "into")
+    assert scope.cancelled_caught
+    assert not (tmp_path / "into").exists()
+    assert not list((trees.git_dir / "scratch").iterdir())
     assert everything(root) == before
     assert git(root, "worktree", "list").count(b"\n") == 1
 
