@@ -31,12 +31,9 @@ def run_once(options: RunOptions) -> int:
         TurngraphError: nothing ran: a wrong setting, model or session, a busy session, a broken store.
     """
     listen_to_debug(options.shown)
-    chosen = options.chosen
-    flags = {name: getattr(chosen, name) for name in ("model", "base_url", "policy", "flow")}
-    resolved = resolve_settings({**flags, **chosen.limits}, os.environ, options.workdir)
-    asked = _asked(chosen, resolved)
+    resolved = resolved_for(options)
+    asked, limits = asked_by(options.chosen, resolved), limits_in(resolved.settings)
     prompt = None if asked.agent else system_prompt(options.workdir)
-    limits = _limits(resolved.settings)
     with Store.open(resolved.settings.store) as store:
         session, trees = _session(store, options), Trees.of(resolved.settings.store)
 
@@ -65,7 +62,7 @@ def run_once(options: RunOptions) -> int:
             begin=begin,
             notes=options.prompt.notes,
             warnings=[*options.prompt.warnings, *resolved.notices, *(prompt.notices if prompt else ())],
-            model_cache=chosen.cache,
+            model_cache=options.chosen.cache,
         )
         return perform(plan, options.shown)
 
@@ -169,11 +166,22 @@ def _cut_off(store: Store, *, last: bool) -> str:
 
 
 def _session(store: Store, options: RunOptions) -> str | None:
-    if options.session is not None:
-        return store.find_session(options.session)
-    if options.fork is not None:
-        after = store.branch_point(store.find_session(options.fork))
-        return store.create_session(str(options.workdir), after=after)
+    """The session of a run: one to go on with, a new fork of one, or `None` for a new one."""
+    found = session_of(store, options)
+    if found is None or options.fork is None:
+        return found
+    return store.create_session(str(options.workdir), after=store.branch_point(found))
+
+
+def session_of(store: Store, options: RunOptions) -> str | None:
+    """The session whose history a run begins with.
+
+    Raises:
+        UsageError: there is no such session.
+    """
+    named = options.session or options.fork
+    if named is not None:
+        return store.find_session(named)
     if not options.continue_:
         return None
     latest = store.latest_session(str(options.workdir))
@@ -182,7 +190,15 @@ def _session(store: Store, options: RunOptions) -> str | None:
     return latest
 
 
-def _asked(chosen: Chosen, resolved: Resolved) -> Asked:
+def resolved_for(options: RunOptions) -> Resolved:
+    """The settings of a run."""
+    chosen = options.chosen
+    flags = {name: getattr(chosen, name) for name in ("model", "base_url", "policy", "flow")}
+    return resolve_settings({**flags, **chosen.limits}, os.environ, options.workdir)
+
+
+def asked_by(chosen: Chosen, resolved: Resolved) -> Asked:
+    """Who plays in a run."""
     settings = resolved.settings
     own = chosen.agent is not None and resolved.each["model"].origin.kind == "default"
     return Asked(
@@ -200,7 +216,8 @@ def _flows(settings: Settings) -> dict[str, list[str]]:
     return {name: one.swap for name, one in settings.flows.items()}
 
 
-def _limits(settings: Settings) -> Limits:
+def limits_in(settings: Settings) -> Limits:
+    """The budgets of a run."""
     return Limits(
         max_iterations=settings.max_iterations,
         max_tokens=settings.max_tokens,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from ..asked import Asked
 from ..flow import STANDARD, Flow
 from ..models import OFFLINE, create_model
 from ..opened import opened
-from .options import CacheMode
 
 if TYPE_CHECKING:
     from pydantic_ai import Agent
@@ -28,39 +26,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cast:
-    """What a turn is run with; `differences` from the standard flow and `notices` are said at its beginning."""
+    """What a turn is run with; the `differences` from the standard flow are said at its beginning."""
 
     model: Model
     flow: Flow
     toolsets: Sequence[AbstractToolset[Any]]
     differences: Sequence[str]
-    notices: Sequence[str] = ()
     offline: bool = False
 
 
 @asynccontextmanager
 async def casting(
-    asked: Asked, workdir: Path, model_cache: tuple[CacheMode, Path] | None = None
+    asked: Asked,
+    workdir: Path,
+    wrap: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncGenerator[Cast]:
-    """The cast of a turn; an agent is open as long as this is.
+    """The cast of a turn; an agent is open as long as this is. `wrap` is put around each model.
 
     Raises:
-        UsageError: a model, flow, swap, cache or agent that cannot be, or an agent that does not open.
+        UsageError: a model, flow, swap or agent that cannot be, or an agent that does not open.
     """
-    flow = flow_of(asked, partial(create_model, base_url=asked.base_url, root=workdir))
+
+    def made(spec: str) -> Model:
+        return wrap(create_model(spec, base_url=asked.base_url, root=workdir))
+
+    flow = flow_of(asked, made)
     if asked.agent is None:
-        model = create_model(asked.model or OFFLINE, base_url=asked.base_url, root=workdir)
-        model, notices = _cached(model, model_cache)
+        model = made(asked.model or OFFLINE)
         toolset = workspace_toolset(workdir)
-        yield Cast(model, flow, [toolset], differences_of(flow), notices, asked.model in (None, OFFLINE))
+        yield Cast(model, flow, [toolset], differences_of(flow), asked.model in (None, OFFLINE))
         return
     from ..named import find_agent, through_agent
 
     agent = find_agent(asked.agent)
     flow = through_agent(flow, agent)
-    model, notices = _cached(_model_of(agent, asked, workdir), model_cache)
+    model = wrap(_model_of(agent, asked, workdir))
     async with opened(f"the agent {asked.agent}", agent):
-        yield Cast(model, flow, [], differences_of(flow), notices)
+        yield Cast(wrap(model), flow, [], differences_of(flow))
 
 
 def flow_of(asked: Asked, models: Models) -> Flow:
@@ -96,13 +98,3 @@ def _model_of(agent: Agent[Any, Any], asked: Asked, workdir: Path) -> Model:
     if agent.model is None:
         raise UsageError(f"the agent {asked.agent} has no model; give it one, or --model")
     return create_model(agent.model)
-
-
-def _cached(model: Model, cache: tuple[CacheMode, Path] | None) -> tuple[Model, list[str]]:
-    if cache is None:
-        return model, []
-    from ..model_cache.wrapper import CachedModel
-
-    cached = CachedModel(model, *cache)
-    skipped = [f"{cached.skipped} damaged lines of {cache[1]} are left out"] if cached.skipped else []
-    return cached, skipped

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from pydantic_ai.models import Model
 
 from ...nodes.events import Event, Notice, Sink, TurnEnded, TurnStarted
 from ...nodes.outcome import Outcome, TurnResult
 from ...tools.policy import AskFirst, Auto, Policy, ReadOnly
+from ...tools.wording import count
 from ..asked import Asked, PolicyName
 from ..interrupt import Interrupt
 from ..models import OFFLINE
@@ -125,11 +127,23 @@ def _keep(result: TurnResult, file: AnswerFile, *, quiet: bool) -> bool:
 
 
 async def _turn(plan: Plan, sink: Sink, question: Question | None, interrupt: Interrupt) -> TurnResult:
-    async with casting(plan.asked, plan.workdir, plan.model_cache) as cast:
+    skipped: list[str] = []
+
+    def wrap(model: Model) -> Model:
+        if plan.model_cache is None:
+            return model
+        from ..model_cache.wrapper import CachedModel
+
+        cached = CachedModel(model, *plan.model_cache)
+        if cached.skipped and not skipped:
+            skipped.append(f"{count(cached.skipped, 'damaged line')} of {plan.model_cache[1]} left out")
+        return cached
+
+    async with casting(plan.asked, plan.workdir, wrap) as cast:
         telling = _Telling(
             sink,
             [*plan.notes, *cast.differences],
-            [*plan.warnings, *cast.notices],
+            [*plan.warnings, *skipped],
             offline=cast.offline,
         )
         policy = _policy(plan.asked.policy, question)

@@ -31,6 +31,8 @@ class RunOptions:
     workdir: Path
     chosen: Chosen
     shown: Shown
+    dry_run: bool = False
+    explain_context: bool = False
 
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -60,6 +62,13 @@ def run(
         ),
     ] = None,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="Work in this directory.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the first request as JSON; nothing is asked and nothing stored.")
+    ] = False,
+    explain_context: Annotated[
+        bool,
+        typer.Option("--explain-context", help="Say why each message would be sent, or not; nothing is asked."),
+    ] = False,
     chosen: Chosen,
     how: Shown,
 ) -> int:
@@ -85,6 +94,13 @@ def run(
     --agent runs the turn through an agent of yours, found as by --swap: its instructions, tools and capabilities in
     place of this program's, and its model unless one is configured; policy, limits and sessions stay.
 
+    --dry-run prints the request that the turn would begin with, as the model's adapter gets it: schema
+    (turngraph.request/1), model, settings, instructions, tools [{name, description, parameters}], messages (as
+    pydantic-ai writes them) and notices. --explain-context says of every message why it would be sent, cleared,
+    summarised, mended or left out: a table, or with --output json schema (turngraph.context/1) and messages [{number,
+    kind, label, tokens, stored_tokens, verdict, why}]. Nothing is asked for either, so a summary that would be needed
+    is said and not made.
+
     With --output json, one document: schema (turngraph.turn/1), outcome, exit_code, answer, error {kind, message}
     or null, turn_id, session_id, request_id, flow, model, iterations, usage, cost_usd, duration_ms,
     edited_files, saved, lineup {role: {class, source}}, graph_hash, tool_calls [{name, status, args,
@@ -104,7 +120,13 @@ def run(
         fork=fork,
         chosen=chosen,
         shown=how,
+        dry_run=dry_run,
+        explain_context=explain_context,
     )
+    if dry_run or explain_context:
+        from .previewing import preview_once
+
+        return preview_once(options)
     from .beginning import run_once
 
     return run_once(options)

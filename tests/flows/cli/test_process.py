@@ -67,7 +67,17 @@ def at_terminal(
 
 
 @pytest.mark.parametrize(
-    "args", [["--help"], ["run", "--help"], ["session", "--help"], ["--version"], ["run", "--nope"]]
+    "args",
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["session", "--help"],
+        ["turn", "--help"],
+        ["turn", "fork", "--help"],
+        ["turn", "resume", "--nope"],
+        ["--version"],
+        ["run", "--nope"],
+    ],
 )
 def test_words_of_the_program_load_nothing_heavy(args: list[str], bench: Workbench) -> None:
     code = (
