@@ -28,6 +28,7 @@ from pydantic_ai.messages import (
 
 from ..nodes.history.sanitise import sanitise
 from ..nodes.history.stamp import unstamp
+from ..nodes.reply import encodable_data
 from ..tools.secret import Secrets
 from ..tools.wording import count
 from .store import SessionSummary, Store
@@ -80,12 +81,13 @@ def as_json(exported: Exported) -> dict[str, Any]:
     """The export as a JSON document.
 
     `schema` (turngraph.session/1), `session` (as in `summary_json`), `messages` (what pydantic-ai's
-    `ModelMessagesTypeAdapter` reads), `skipped`, `repairs` and `redacted`.
+    `ModelMessagesTypeAdapter` reads), `skipped`, `repairs` and `redacted`. Lone surrogates, which few readers of JSON
+    take, are spelled out.
     """
     return {
         "schema": SCHEMA,
-        "session": summary_json(exported.session),
-        "messages": _plain(exported.messages),
+        "session": encodable_data(summary_json(exported.session)),
+        "messages": encodable_data(_plain(exported.messages)),
         "skipped": exported.skipped,
         "repairs": list(exported.repairs),
         "redacted": exported.redacted,

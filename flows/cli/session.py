@@ -13,7 +13,7 @@ from .answer_file import AnswerFile
 from .failures import Misuse
 
 if TYPE_CHECKING:
-    from ...nodes.events import Sink
+    from ...nodes.events import Notice, Sink
     from ..store import Store
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -99,6 +99,8 @@ def show(
     """Show a conversation again, as it was shown, all of it on stdout."""
     if (session is None) is not last:
         raise Misuse("name one session: give its ID, or --last")
+    from itertools import chain
+
     import anyio
 
     from ..retell import retell
@@ -110,8 +112,10 @@ def show(
         console = ConsoleSink(sys.stdout, sys.stdout, prompts=True)
         sink: Sink = JsonlSink(sys.stdout) if output == "jsonl" else console
 
+        before, after = _notices(store, found)
+
         async def play() -> None:
-            for event in retell(store, found):
+            for event in chain(before, retell(store, found), after):
                 await sink.emit(event)
             console.finish()
 
@@ -227,6 +231,19 @@ def add(
     with open_store() as store:
         found = store.find_session(session)
         store.add_messages(found, [prompt_message(said.text, datetime.now(UTC).astimezone())])
+
+
+def _notices(store: Store, session: str) -> tuple[list[Notice], list[Notice]]:
+    """What to say before and after a session's own turns: those it shares, and those that no longer count."""
+    from ...nodes.events import Notice
+    from ...tools.wording import count
+
+    own, history = store.turns(session), store.history_turns(session)
+    shared = [turn for turn in history if turn not in own]
+    left = [turn[:8] for turn in own if turn not in (*history, store.unfinished_turn(session))]
+    before = f"{count(len(shared), 'turn')} of the session that this one was forked from come before"
+    after = f"no longer part of the history, which branched off before: {', '.join(left)}"
+    return [Notice("info", before)] if shared else [], [Notice("info", after)] if left else []
 
 
 def open_store() -> Store:

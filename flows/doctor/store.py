@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...tools.wording import count
 from .report import Line, missing, ok, problem
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def _contents(path: Path, log: int) -> Iterator[Line]:
                     "SELECT count(*) FILTER (WHERE kind = 'session'), count(*) FILTER (WHERE kind = 'turn') FROM log"
                 )
                 sessions, turns = connection.execute(counted).fetchone()
-                yield ok(f"{sessions:,} sessions with {turns:,} turns, schema version {version}")
+                old = "" if version == len(MIGRATIONS) else f", brought to {len(MIGRATIONS)} by the next turn"
+                held = f"{count(sessions, 'session')} with {count(turns, 'turn')}"
+                yield ok(f"{held}, schema version {version}{old}")
     except sqlite3.Error as error:
         yield problem(f"the store {path} cannot be read: {error}", _rescue(path), blocks=True)
 

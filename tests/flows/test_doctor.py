@@ -18,6 +18,7 @@ from turngraph.flows.doctor import Line, Report, examine, servers
 from turngraph.flows.doctor.model import PROVIDERS, Provider
 from turngraph.flows.models import create_model
 from turngraph.flows.store import Store
+from turngraph.flows.store.schema import APPLICATION_ID, MIGRATIONS
 from turngraph.nodes.errors import UsageError
 
 
@@ -122,15 +123,30 @@ def test_a_healthy_store_is_counted_and_left_as_it_was(environ: dict[str, str], 
     path = filled_store(environ)
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     said = [line.text for line in lines(examine(environ, tmp_path / "work"), "Store")]
-    assert said[1:] == ["its pages and indexes are whole", "3 sessions with 0 turns, schema version 1"]
+    assert said[1:] == ["its pages and indexes are whole", f"3 sessions with 0 turns, schema version {len(MIGRATIONS)}"]
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+def test_an_older_store_is_counted_and_left_for_the_next_turn_to_migrate(environ: dict[str, str], tmp_path: Path):
+    path = Path(environ["TURNGRAPH_STORE"])
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        MIGRATIONS[0](connection)
+        connection.executescript(f"PRAGMA user_version = 1; PRAGMA application_id = {APPLICATION_ID}")
+    path.chmod(0o600)
+    before = path.read_bytes()
+    report = examine(environ, tmp_path / "work")
+    assert lines(report, "Store")[-1].text == "0 sessions with 0 turns, schema version 1, brought to 2 by the next turn"
+    assert (report.can_run, path.read_bytes() == before) == (True, True)
+    Store.open(path).close()
+    assert lines(examine(environ, tmp_path / "work"), "Store")[-1].text.endswith("schema version 2")
 
 
 def test_a_store_in_use_is_counted_with_its_log(environ: dict[str, str], tmp_path: Path):
     with Store.open(Path(environ["TURNGRAPH_STORE"])) as store:
         store.create_session("/somewhere")
         said = [line.text for line in lines(examine(environ, tmp_path / "work"), "Store")]
-    assert "1 sessions with 0 turns, schema version 1" in said
+    assert f"1 session with 0 turns, schema version {len(MIGRATIONS)}" in said
 
 
 def test_a_store_that_others_may_read_is_a_problem_that_blocks_nothing(environ: dict[str, str], tmp_path: Path):
