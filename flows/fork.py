@@ -26,6 +26,7 @@ from .interrupt import Interrupt
 from .journal.given import made_again
 from .journal.standing import standing
 from .keeper import Keeper
+from .models import create_model
 from .resume import limits_of
 from .store import Origin, Store
 from .trees import Trees
@@ -68,7 +69,8 @@ async def fork_turn(
         StoreError: the turn cannot be read, or the store not be written.
     """
     source = store.turn_body(turn_id).head
-    limits, workdir = limits or limits_of(source), workdir or Path(source.workdir)
+    model = create_model(model) if isinstance(model, str) else model
+    limits, workdir = limits or limits_of(source, model), workdir or Path(source.workdir)
     check_flow(flow)
     found = standing(store, turn_id, at)
     role = found.role or flow.start

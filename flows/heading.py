@@ -21,6 +21,8 @@ def heading(
         for name, value in asdict(equipment.limits).items()
         if value is not None
     }
+    if (window := equipment.port.context_window) is not None:
+        limits["context_window"] = window  # as it was known of the model then
     return TurnHead(
         turn_id=turn_id,
         session_id=session,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from ..nodes.deps import Limits
 from ..nodes.errors import UsageError
 from ..nodes.events import Sink
+from ..nodes.model_port import ModelPort
 from ..nodes.outcome import TurnResult
 from ..nodes.state import RequestContext
 from ..tools.policy import Auto, Policy
@@ -25,6 +27,7 @@ from .journal.given import made_again
 from .journal.past import CutOff, seal_again
 from .journal.standing import standing
 from .keeper import Keeper
+from .models import create_model
 from .store import Store, TurnHead
 from .trees import Trees
 
@@ -66,7 +69,8 @@ async def resume_turn(
     head = store.turn_body(turn_id).head
     check_flow(flow)
     _compare(head, flow, accept_graph_change)
-    limits = limits or limits_of(head)
+    model = create_model(model) if isinstance(model, str) else model
+    limits = limits or limits_of(head, model)
     async with equipped(
         model,
         toolsets,
@@ -98,9 +102,11 @@ async def resume_turn(
             )
 
 
-def limits_of(head: TurnHead) -> Limits:
-    """The limits that a turn began with."""
-    return _LIMITS.validate_python(head.limits)
+def limits_of(head: TurnHead, model: Model | None = None) -> Limits:
+    """The limits that a turn began with; the context window is that of its model, and not of another."""
+    limits = _LIMITS.validate_python(head.limits)
+    same = model is None or ModelPort(model).name == head.model
+    return limits if same else replace(limits, context_window=None)
 
 
 def _compare(head: TurnHead, flow: Flow, accepted: bool) -> None:

@@ -76,6 +76,7 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> list[str]:
         state.session.messages += added
         state.unsealed = []
     state.reply = state.reply_row = None
+    state.retries = registry.retries(state.retries)
     state.session.tool_registry = ToolCallRegistry()
     state.batches = []
     return [slot.call.tool_name for slot in registry.slots if slot.status is CallStatus.UNKNOWN]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
+from .asking import ask
 from .errors import ContextOverflow
 from .events import Notice
 from .history.compact import Cut, compacted, cut
@@ -14,9 +15,10 @@ from .history.prune import LEAST_SAVING, PROTECTED_TOKENS, prune
 from .history.summary import mechanical, summary_message
 from .history.tokens import estimate, overhead, tokens_of, without_last_usage
 from .history.transcript import chunks, clip
+from .model_port import ModelPort
 from .node import Ctx
 from .reply import encodable, text_of
-from .usage import cost_of
+from .usage import count_usage
 
 MARGIN = 10
 """One part in so many of the window stays free, since tokens are estimated."""
@@ -145,14 +147,11 @@ async def _summarise(ctx: Ctx, dropped: Sequence[ModelMessage], tokens: int) -> 
 
 
 async def _ask(ctx: Ctx, text: str, so_far: str) -> str:
-    state = ctx.state
     before = f"The summary so far:\n<summary>\n{so_far}\n</summary>\n\n" if so_far else ""
     prompt = f"{before}<transcript>\n{encodable(text)}\n</transcript>\n\nWrite the summary."
-    reply = await ctx.deps.model.complete([ModelRequest(parts=[UserPromptPart(prompt)])], INSTRUCTIONS)
-    state.usage.requests += 1
-    state.usage.incr(reply.usage)
-    cost = cost_of(reply)
-    state.cost = None if cost is None or state.cost is None else state.cost + cost
+    port = ModelPort(ctx.deps.model.model, instructions=INSTRUCTIONS, max_tokens=ctx.deps.model.max_tokens)
+    reply, _ = await ask(ctx, port, about=[ModelRequest(parts=[UserPromptPart(prompt)])])
+    count_usage(ctx.state, reply)
     return encodable(text_of(reply))
 
 

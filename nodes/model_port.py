@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 
 from pydantic_ai.exceptions import ModelHTTPError, UserError
-from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
@@ -79,23 +79,6 @@ class ModelPort:
         if guidance is not None:
             wire = with_guidance(wire, guidance)
         return self.model.request_stream(wire, self._settings, parameters)
-
-    async def complete(self, messages: Sequence[ModelMessage], instructions: str) -> ModelResponse:
-        """The whole reply to messages that are no part of the turn: with instructions of their own and without tools.
-
-        Raises:
-            ContextOverflow: the messages are larger than the model's context window.
-            ProviderError: as `provider_errors`.
-            UsageError: as `provider_errors`.
-        """
-        parts = [InstructionPart(content=instructions)]
-        parameters = ModelRequestParameters(instruction_parts=parts, allow_text_output=True)
-        with provider_errors(self.name):
-            wire = self.model.prepare_messages(list(messages), parameters)
-            async with self.model.request_stream(wire, self._settings, parameters) as response:
-                async for _ in response:
-                    pass
-                return response.get()
 
     def forget(self) -> None:
         """Prepare the whole history again at the next request, since it was rewritten."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic_ai.messages import ModelResponse
 from pydantic_graph import Edge
 
 from .. import nodes
@@ -16,7 +15,7 @@ from .parsing import may_hold_calls
 from .reply import is_truncated, split_thoughts, text_of, tidy
 from .request_log import log_node_details
 from .state import AgentState
-from .usage import cost_of
+from .usage import count_usage
 
 
 @dataclass
@@ -40,7 +39,7 @@ class ProcessNode(TurnNode):
             state.reply_row = deps.log.message(whole, replaces=state.reply_row)
         reply, thoughts = split_thoughts(whole)
         state.session.thoughts += thoughts
-        self.track_usage(ctx, reply)
+        count_usage(state, reply)
         state.reply, state.answer = reply, text_of(reply)
         log_node_details(state, reply)
         if reply.tool_calls:
@@ -53,10 +52,3 @@ class ProcessNode(TurnNode):
         if not state.answer or is_truncated(reply, deps.limits.max_tokens):
             await ask_again(state, deps)
         return go(ctx, nodes.Persist)
-
-    def track_usage(self, ctx: Ctx, reply: ModelResponse) -> None:
-        state = ctx.state
-        state.usage.requests += 1
-        state.usage.incr(reply.usage)
-        cost = cost_of(reply)
-        state.cost = None if cost is None or state.cost is None else state.cost + cost

@@ -45,7 +45,7 @@ def split_thoughts(reply: ModelResponse) -> tuple[ModelResponse, list[str]]:
 
 
 def tidy(reply: ModelResponse) -> ModelResponse:
-    """The reply in a shape every provider takes back: no empty text, encodable text, each call with its own id.
+    """The reply in a shape every provider takes back: no blank text, encodable text, each call with its own id.
 
     A call of a tool of the provider's own that came without its result goes: nobody here could answer it.
     """
@@ -55,7 +55,7 @@ def tidy(reply: ModelResponse) -> ModelResponse:
     taken: set[str] = set()
     for part in reply.parts:
         if isinstance(part, TextPart):
-            if part.content:
+            if part.content.strip():
                 parts.append(replace(part, content=encodable(part.content)))
         elif isinstance(part, ToolCallPart):
             call_id = part.tool_call_id

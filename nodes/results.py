@@ -59,6 +59,7 @@ async def recall(state: TurnState, deps: TurnDeps, slot: Slot, known: KnownCall)
     slot.fill_with(known.status, known.part)
     slot.row = known.row
     state.refused = state.refused or known.status is CallStatus.REFUSED
+    state.usage.tool_calls += known.status is CallStatus.OK
     state.edited_files += [path for path in slot.edited if path not in state.edited_files]
     await deps.sink.emit(_finished(slot, known.status))
 

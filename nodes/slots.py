@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -106,6 +107,16 @@ class ToolCallRegistry:
     def refused(self) -> bool:
         return any(slot.status is CallStatus.REFUSED for slot in self.slots)
 
+    def retries(self, before: Mapping[str, int]) -> dict[str, int]:
+        """For each tool, how many replies in a row were asked to call it again; `before` is what it was before these.
+
+        Counted from the results, and as pydantic-ai's own `ToolManager` does, which forgets it with its process.
+        """
+        done = {slot.call.tool_name for slot in self.slots if slot.status is CallStatus.OK}
+        again = {slot.call.tool_name for slot in self.slots if _asked_again(slot.result)}
+        kept = {name: count for name, count in before.items() if name not in done}
+        return kept | {name: before.get(name, 0) + 1 for name in again}
+
     def results(self) -> list[ToolReturnPart]:
         """One part for each call, in the reply's order.
 
@@ -116,3 +127,7 @@ class ToolCallRegistry:
         if len(parts) != len(self.slots):
             raise ValueError(f"{len(self.open)} of {len(self.slots)} calls have no result yet")
         return parts
+
+
+def _asked_again(result: ToolReturnPart | None) -> bool:
+    return result is not None and result.retry is not None and result.retry.attempt is not None

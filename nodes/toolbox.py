@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.exceptions import UserError
@@ -18,7 +19,7 @@ RETRIES_PER_TOOL = 1
 
 
 class Toolbox:
-    """Prepares the tools once for each iteration; counts of retries are carried from one to the next."""
+    """Prepares the tools once for each iteration; the state counts the retries from one to the next."""
 
     def __init__(self, toolset: AbstractToolset[Any], model: Model, tool_deps: Any) -> None:
         self.toolset = toolset
@@ -34,11 +35,10 @@ class Toolbox:
         """
         if self._manager.ctx is None or self._manager.ctx.run_step != state.iteration:
             try:
-                self._manager = await self._manager.for_run_step(self._context(state))
+                # Without its context it takes the state's count of retries, which a resumed turn has too.
+                self._manager = await replace(self._manager, ctx=None).for_run_step(self._context(state))
             except UserError as error:
                 raise UsageError(f"the tools cannot be used together: {error.message}") from error
-            if self._manager.ctx is not None:
-                state.retries = dict(self._manager.ctx.retries)
         return self._manager
 
     def _context(self, state: TurnState) -> RunContext[Any]:

@@ -16,7 +16,7 @@ _ANY = SchemaValidator(core_schema.any_schema())
 
 
 class RecordedToolset(AbstractToolset[Any]):
-    """Takes every argument, since the record tells what came of each call."""
+    """Takes every argument, since the record tells what came of each call. An agent that has a tool itself checks it."""
 
     def __init__(self, effects: Mapping[str, Effect]) -> None:
         self._effects = effects
@@ -26,6 +26,8 @@ class RecordedToolset(AbstractToolset[Any]):
         return "recorded"
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        toolsets = ctx.agent.toolsets if ctx.agent is not None else ()
+        owned = {name for toolset in toolsets for name in await toolset.get_tools(ctx)}
         return {
             name: ToolsetTool(
                 toolset=self,
@@ -34,6 +36,7 @@ class RecordedToolset(AbstractToolset[Any]):
                 args_validator=_ANY,
             )
             for name, effect in self._effects.items()
+            if name not in owned
         }
 
     async def call_tool(

@@ -17,7 +17,7 @@ from ...nodes.history.sanitise import sanitise
 from ...nodes.history.tail import tail
 from ...nodes.reply import split_thoughts, text_of
 from ...nodes.slots import Slot, ToolCallRegistry
-from ...nodes.state import RequestContext, SessionState, TurnState
+from ...nodes.state import RequestContext, TurnState
 from ...tools.effects import Effect
 from ..store import (
     Body,

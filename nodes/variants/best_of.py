@@ -16,6 +16,7 @@ from ..errors import ProviderError
 from ..events import Notice
 from ..node import Ctx, go
 from ..reply import text_of
+from ..usage import count_usage
 from .fault import fault_of
 from .setting import with_settings
 
@@ -46,7 +47,7 @@ class BestOf(nodes.Stream):
         best, row = await choose(ctx, replies)
         for reply, _ in replies:
             if reply is not best:
-                nodes.ProcessNode().track_usage(ctx, reply)
+                count_usage(state, reply)
         text = f"1 of {len(replies)} replies is used; {len(failures)} of {self.attempts} requests failed"
         await deps.sink.emit(Notice("warning" if failures else "info", text))
         state.reply, state.reply_row, state.guidance = best, row, None

@@ -15,6 +15,7 @@ from ..errors import ProviderError
 from ..events import Notice
 from ..model_port import ModelPort
 from ..node import Ctx, go
+from ..usage import count_usage
 from .fault import fault_of
 from .setting import with_settings
 
@@ -54,7 +55,7 @@ class Cascade(nodes.Stream):
         fault = await fault_of(ctx, reply)
         if fault is None:
             return reply, row
-        nodes.ProcessNode().track_usage(ctx, reply)
+        count_usage(ctx.state, reply)
         await self.escalate(ctx, f"the reply of {port.name} {fault}")
         return None
 

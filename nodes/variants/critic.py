@@ -16,6 +16,7 @@ from ..model_port import ModelPort
 from ..node import Ctx
 from ..persist import spent_budget
 from ..reply import text_of
+from ..usage import count_usage
 
 INSTRUCTIONS = (
     "You check the answer of an assistant that works on files. Reply with OK alone if the answer does what was asked. "
@@ -64,6 +65,6 @@ class Critic(nodes.ProcessNode):
         except (ProviderError, UsageError) as error:
             await ctx.deps.sink.emit(Notice("warning", f"the answer was not judged: {error}"))
             return None
-        self.track_usage(ctx, verdict)
+        count_usage(ctx.state, verdict)
         said = text_of(verdict)
         return None if said.strip(" .!\"'*`").upper() in ("OK", "") else said

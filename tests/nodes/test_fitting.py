@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ModelMessage, ModelRequest
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from turngraph.nodes.errors import ContextOverflow, ProviderError
 from turngraph.nodes.events import Notice
 from turngraph.nodes.fitting import fit, make_room
@@ -112,8 +112,10 @@ async def test_then_the_older_part_is_summarised_by_the_model() -> None:
     reply = ["The user asked ", "twelve things."]
     scene = Fitting(talk(12, 900), reply, reply, instructions="Be brief.")
     await fit(scene.ctx)
-    (written, sealed) = [message for message, _ in scene.ledger.of("message")][0:2][::-1]
-    assert sealed == scene.prompt[0]
+    messages = [message for message, _ in scene.ledger.of("message")]
+    written = messages[-1]
+    assert messages[0] == scene.prompt[0]
+    assert all(isinstance(message, ModelResponse) for message in messages[1:-1])  # what the model said is kept too
     (row, kept) = scene.ledger.of("compact")[0]
     assert scene.ledger.rows[row - 1] == ("message", (written, None))
     assert scene.messages == [*compacted(scene.stored, written, kept), *scene.prompt]

@@ -124,20 +124,6 @@ async def test_what_does_not_take_turns_with_what_was_sent_joins_it() -> None:
     assert part.content == "one\n\ntwo"
 
 
-async def test_one_request_beside_the_turn_has_its_own_instructions_and_no_tools() -> None:
-    model = Actor(["So ", "it was."])
-    port = ModelPort(model, instructions="Be brief.", max_tokens=7)
-    await said(port, [ModelRequest(parts=[UserPromptPart("one")])])
-    reply = await port.complete([ModelRequest(parts=[UserPromptPart("sum up")])], "Summarise.")
-    assert reply.text == "Done."
-    assert (model.infos[1].instructions, model.infos[1].function_tools) == ("Summarise.", [])
-    await said(port, [ModelRequest(parts=[UserPromptPart("one")])])
-    assert model.prepared == 2
-    failing = ModelPort(Actor([ModelHTTPError(400, "m", {"message": "prompt is too long"})]))
-    with pytest.raises(ContextOverflow, match="function:actor failed: HTTP 400: prompt is too long"):
-        await failing.complete([], "Summarise.")
-
-
 def test_the_window_is_what_was_said_else_what_is_known_of_the_model() -> None:
     model = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(api_key="none"))
     assert ModelPort(model, context_window=1_000).context_window == 1_000
