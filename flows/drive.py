@@ -32,7 +32,7 @@ async def drive(
     deps: TurnDeps,
     interrupt: Interrupt,
     *,
-    notices: Sequence[str] = (),
+    notices: Sequence[Notice] = (),
     visits: int = 0,
     start: TurnNode | None = None,
     keeper: Keeper | None = None,
@@ -54,7 +54,7 @@ async def drive(
                 )
             )
             for notice in notices:
-                await deps.sink.emit(Notice("warning", notice))
+                await deps.sink.emit(notice)
             result = await _walk(flow, state, deps, visits, start, keeper)
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
         await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")

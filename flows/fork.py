@@ -12,7 +12,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from ..nodes.deps import Limits
 from ..nodes.errors import UsageError
-from ..nodes.events import Sink
+from ..nodes.events import Notice, Sink
 from ..nodes.outcome import TurnResult
 from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext
@@ -105,7 +105,7 @@ async def fork_turn(
                 state,
                 equipment.deps(flow, log),
                 interrupt or Interrupt(),
-                notices=[f"forked from turn {turn_id[:8]} after {at} visits of nodes; this one goes on at {role}"],
+                notices=[Notice("info", f"forked from turn {turn_id[:8]} after {at} visits of nodes, at {role}")],
                 visits=at,
                 start=made_again(flow.lineup[role], found.given),
                 keeper=None if trees is None else Keeper(trees, workdir, log, equipment.sink),

@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from ..nodes.deps import Limits
 from ..nodes.errors import UsageError
-from ..nodes.events import Sink
+from ..nodes.events import Notice, Sink
 from ..nodes.model_port import ModelPort
 from ..nodes.outcome import TurnResult
 from ..nodes.state import RequestContext
@@ -95,7 +95,10 @@ async def resume_turn(
                 state,
                 equipment.deps(flow, log, past),
                 interrupt or Interrupt(),
-                notices=[f"resumed at {role}, after {found.visits} visits of nodes", *past.warnings],
+                notices=[
+                    Notice("info", f"resumed at {role}, after {found.visits} visits of nodes"),
+                    *(Notice("warning", text) for text in past.warnings),
+                ],
                 visits=found.visits,
                 start=made_again(flow.lineup[role], found.given),
                 keeper=None if trees is None else Keeper(trees, Path(head.workdir), log, equipment.sink),

@@ -12,7 +12,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
 from ..nodes.deps import Limits
-from ..nodes.events import Sink
+from ..nodes.events import Notice, Sink
 from ..nodes.outcome import TurnResult
 from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext, SessionState, TurnState
@@ -120,7 +120,7 @@ async def run_turn(
             state,
             equipment.deps(flow, log),
             interrupt or Interrupt(),
-            notices=notices,
+            notices=[Notice("warning", text) for text in notices],
             keeper=None if trees is None else Keeper(trees, workdir, log, equipment.sink),
         )
 
