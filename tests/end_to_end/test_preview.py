@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ..scripted.harness import Workbench
-from ..scripted.replies import call, calls, say
+from ..scripted.replies import Reply, call, calls, say
 from ..scripted.server import ScriptedServer
 
 pytestmark = pytest.mark.end_to_end
@@ -68,7 +68,7 @@ def test_why_each_message_is_sent(bench: Workbench, server: ScriptedServer) -> N
 
 
 def test_a_summary_is_said_and_not_made(bench: Workbench, server: ScriptedServer) -> None:
-    server.add(*[say("word " * 1_000) for _ in range(6)])
+    server.add(*[Reply("word " * 1_000, usage=(14_000, 1_000)) for _ in range(6)])
     for _ in range(6):
         assert bench.turn("tell me " + "more " * 1_000, server, *(["--continue"] if server.requests else [])).code == 0
     done = bench.turn("and?", server, "--continue", "--dry-run", "--context-window", "12000")
