@@ -188,7 +188,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("outcome", set(Outcome) - {Outcome.COMPLETED, Outcome.REFUSED})
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.COMPLETED, Outcome.REFUSED}))
 async def test_the_next_turns_model_is_told_why_a_prompt_got_no_answer(outcome: Outcome) -> None:
     scene, _ = with_calls()
     scene.state.reply = scene.state.reply_row = None

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ToolCallPart, ToolReturnPart
-from turngraph.nodes.slots import CallStatus, ToolCallRegistry
+from pydantic_ai.messages import RetryInfo, ToolCallPart, ToolReturnPart
+from turngraph.nodes.slots import CallStatus, Slot, ToolCallRegistry
 
 STATUS = st.sampled_from(list(CallStatus))
 
@@ -70,3 +70,23 @@ def test_a_reply_is_refused_when_one_of_its_calls_is(statuses: list[CallStatus])
     for slot, status in zip(found.slots, statuses, strict=True):
         slot.fill(status, "x")
     assert found.refused == (CallStatus.REFUSED in statuses)
+
+
+def test_retries_are_counted_from_the_results() -> None:
+    """A tool that asked again counts once for a reply, one that did its work begins anew, others stay as they were."""
+
+    def asked(slot: Slot) -> None:
+        part = ToolReturnPart(slot.call.tool_name, "again", tool_call_id="x", outcome="retried")
+        part.retry = RetryInfo(cause="validation_error", attempt=1, max_retries=1)
+        slot.fill_with(CallStatus.ERROR, part)
+
+    calls = ToolCallRegistry()
+    for name in ("twice", "twice", "mixed", "mixed", "fine", "failed", "open"):
+        calls.register(ToolCallPart(name))
+    for slot in calls.slots[:3]:
+        asked(slot)
+    calls.slots[3].fill(CallStatus.OK, "done")
+    calls.slots[4].fill(CallStatus.OK, "done")
+    calls.slots[5].fill(CallStatus.ERROR, "broke")
+    before = {"twice": 1, "fine": 1, "failed": 1, "absent": 1}
+    assert calls.retries(before) == {"twice": 2, "mixed": 1, "failed": 1, "absent": 1}

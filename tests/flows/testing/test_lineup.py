@@ -21,14 +21,16 @@ from turngraph.testing import NodeContract
 
 WRITES: dict[type[TurnNode], set[str]] = {
     nodes.PrepareHistory: {"session.messages", "unsealed"},
-    nodes.Stream: {"answer", "guidance", "iteration", "reply", "reply_row", "retries"},
+    nodes.Stream: {"answer", "guidance", "iteration", "reply", "reply_row"},
     nodes.ProcessNode: {
         *("answer", "cost", "guidance", "reply", "reply_row", "session.thoughts", "task_completed"),
         *("unusable_replies", "usage"),
     },
     nodes.Dispatch: {"batches", "reply", "reply_row", "session.tool_registry", "task_completed"},
     nodes.Execute: {"session.tool_registry", "usage"},
-    nodes.Persist: {"batches", "reply", "reply_row", "session.messages", "session.tool_registry", "unsealed"},
+    nodes.Persist: {
+        *("batches", "reply", "reply_row", "retries", "session.messages", "session.tool_registry", "unsealed"),
+    },
 }
 
 
