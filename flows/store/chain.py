@@ -50,10 +50,10 @@ def links(database: Database, session: int, upto: int | None = None) -> Iterator
     below = 2**62 if upto is None else upto
     while True:
         rows = database.rows(_LINKS, session, below)
-        for (row, turn, kind, at, _), facts in zip(rows, all_facts([facts for *_, facts in rows]), strict=True):
-            below = row - 1
-            link = Link(row, turn, kind, at, facts)
-            if kind == "branch":
+        for row, facts in zip(rows, all_facts([row[4] for row in rows]), strict=True):
+            link = Link(row[0], row[1], row[2], row[3], facts)
+            below = link.id - 1
+            if link.kind == "branch":
                 below = facts.get("after", 0)
                 origin = database.row("SELECT session FROM log WHERE id = ?", below)
                 if origin is None:
@@ -84,7 +84,7 @@ class _Walk:
     """
 
     units: list[Unit] = field(default_factory=list[Unit])
-    last_seals: dict[int, int] = field(default_factory=dict[int, int])
+    last_seals: dict[int | None, int] = field(default_factory=dict[int | None, int])
     summaries: list[int] = field(default_factory=list[int])
     replies: int = 0
     whole: float = math.inf
@@ -97,12 +97,13 @@ class _Walk:
         if self.cut and (self.floor is None or link.id < self.floor):
             return False
         match link.kind:
+            case "seal" if not self.cut:
+                self.last_seals.setdefault(link.turn, len(self.units))
+                self._add(_sealed_unit(link))
             case "external":
                 self._external(link)
             case _ if self.cut:
                 pass
-            case "seal":
-                self._seal(link)
             case "prune":
                 self.whole = min(self.whole, self.replies + _count(link, "whole"))
             case "compact":
@@ -111,16 +112,10 @@ class _Walk:
                 pass
         return True
 
-    def _seal(self, link: Link) -> None:
-        unit = _sealed_unit(link)
-        if link.turn is not None and link.turn not in self.last_seals:
-            self.last_seals[link.turn] = len(self.units)
-        self._add(unit)
-
     def _external(self, link: Link) -> None:
         item = Item((link.id,), reply=bool(link.facts.get("reply")), at=link.at)
-        turn = link.facts.get("turn")
-        if turn in self.last_seals:
+        turn: int | None = link.facts.get("turn")
+        if turn is not None and turn in self.last_seals:
             self.units.insert(self.last_seals[turn], (item,))
             for other, place in self.last_seals.items():
                 if place >= self.last_seals[turn]:

@@ -23,7 +23,7 @@ from pydantic_ai.messages import (
 from ...nodes.history.prune import PLACEHOLDER, clear
 from ...nodes.reply import split_thoughts
 from .chain import Item, Unit, history_units, sealed_unit
-from .codec import call_of, read_facts, read_messages, read_result
+from .codec import call_of, read_array, read_facts, read_result
 from .database import Database
 from .records import LoadedHistory
 from .rows import time_of
@@ -129,14 +129,7 @@ def _read(units: Sequence[Unit], rows: _Rows) -> list[ModelMessage]:
     if not all(units):
         raise ValueError("a seal cannot be read")
     items = [item for unit in units for item in unit]
-    texts = [
-        b'{"parts":[%b],"kind":"request"}' % b",".join([rows[row][2] for row in item.rows])
-        if item.results
-        else rows[item.rows[0]][2]
-        for item in items
-        if not (item.cleared and item.results)
-    ]
-    read = iter(read_messages(texts))
+    read = _validated(items, rows)
     shown: list[ModelMessage] = []
     for item in items:
         message = _cleared(item, rows, shown) if item.cleared and item.results else next(read)
@@ -155,8 +148,30 @@ def _read(units: Sequence[Unit], rows: _Rows) -> list[ModelMessage]:
     return shown
 
 
+def _validated(items: Sequence[Item], rows: _Rows) -> Iterator[ModelMessage]:
+    """The messages whose contents were read."""
+    texts: list[bytes] = [b"["]
+    count = 0
+    for item in items:
+        if item.results and item.cleared:
+            continue
+        count += 1
+        if item.results:
+            texts.append(b'{"parts":[')
+            for row in item.rows:
+                texts += (rows[row][2], b",")
+            texts[-1] = b'],"kind":"request"},'
+        else:
+            texts += (rows[item.rows[0]][2], b",")
+    texts[-1] = texts[-1].rstrip(b",") + b"]" if count else b"[]"
+    messages = read_array(b"".join(texts))
+    if len(messages) != count:
+        raise ValueError(f"rows of {count} messages hold {len(messages)}")
+    return iter(messages)
+
+
 def _set_times(message: ModelMessage, item: Item, rows: _Rows) -> None:
-    for row, part in zip(item.rows, message.parts, strict=True):
+    for row, part in zip(item.rows, message.parts):  # noqa: B905 - of one length: the message was made of the rows
         told = rows[row][1]
         if told.startswith('{"ts":"') and isinstance(part, ToolReturnPart):
             part.timestamp = datetime.fromisoformat(told[7:])
@@ -169,13 +184,13 @@ def _cleared(item: Item, rows: _Rows, before: Sequence[ModelMessage]) -> ModelRe
     return ModelRequest(parts=[_placeholder(rows[row], calls) for row in item.rows])
 
 
-def _placeholder(row: _Row, calls: Sequence[ToolCallPart[Any]]) -> ToolReturnPart:
+def _placeholder(row: _Row, calls: Sequence[Any]) -> ToolReturnPart:
     """A cleared result: its content was not even read where its call and its facts tell the rest of it."""
     _, told, content = row
     if content is not None:
         return replace(read_result(content), content=PLACEHOLDER, outcome="success", metadata=None)
     facts: Mapping[str, Any] = read_facts(told or "")
-    call: ToolCallPart[Any] = call_of(facts["call"]) if "call" in facts else calls[facts["position"]]
+    call: Any = call_of(facts["call"]) if "call" in facts else calls[facts["position"]]
     return ToolReturnPart(call.tool_name, PLACEHOLDER, call.tool_call_id, timestamp=datetime.fromisoformat(facts["ts"]))
 
 
