@@ -36,9 +36,11 @@ async def drive(
     visits: int = 0,
     start: TurnNode | None = None,
     keeper: Keeper | None = None,
+    changes: Changes | None = None,
 ) -> TurnResult:
     """Walk the graph, from its start or from the node at which a turn goes on after so many visits.
 
+    `changes` knows the state as the journal has it; by default that is the state now.
     A node that raises or is cancelled has no edge, so the end it comes to is made here.
     """
     try:
@@ -55,7 +57,7 @@ async def drive(
             )
             for notice in notices:
                 await deps.sink.emit(notice)
-            result = await _walk(flow, state, deps, visits, start, keeper)
+            result = await _walk(flow, state, deps, visits, start, keeper, changes or Changes(state))
     except (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit):
         await _settle(flow, state, deps, Outcome.INTERRUPTED, "the task that ran the turn was stopped")
         raise
@@ -71,10 +73,15 @@ async def drive(
 
 
 async def _walk(
-    flow: Flow, state: TurnState, deps: TurnDeps, visits: int, start: TurnNode | None, keeper: Keeper | None
+    flow: Flow,
+    state: TurnState,
+    deps: TurnDeps,
+    visits: int,
+    start: TurnNode | None,
+    keeper: Keeper | None,
+    changes: Changes,
 ) -> TurnResult:
     allowed = {role: {way.to for way in ways} for role, ways in flow.edges.items()}
-    changes = Changes(state)
     if keeper is not None:
         await keeper.look(state)
     node = first = flow.lineup[flow.start]()

@@ -22,9 +22,10 @@ from .drive import drive
 from .equipment import check_flow, equipped
 from .flow import STANDARD, Flow
 from .interrupt import Interrupt
+from .journal.changes import Changes
 from .journal.differences import differences
 from .journal.given import made_again
-from .journal.past import CutOff, seal_again
+from .journal.past import CutOff, catch_up
 from .journal.standing import standing
 from .keeper import Keeper
 from .models import create_model
@@ -85,7 +86,8 @@ async def resume_turn(
             role = found.role or flow.start
             if role not in flow.lineup:
                 raise UsageError(f"turn {turn_id} goes on with {role}, a role that the flow {flow.name} does not have")
-            seal_again(store, found)
+            changes = Changes(found.state)
+            catch_up(store, found)
             past = CutOff(found.after)
             state = found.state
             state.request = RequestContext(head.request_id, limits.max_iterations, debug)
@@ -100,6 +102,7 @@ async def resume_turn(
                     *(Notice("warning", text) for text in past.warnings),
                 ],
                 visits=found.visits,
+                changes=changes,
                 start=made_again(flow.lineup[role], found.given),
                 keeper=None if trees is None else Keeper(trees, Path(head.workdir), log, equipment.sink),
             )

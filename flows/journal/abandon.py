@@ -10,7 +10,7 @@ from ..equipment import Equipment
 from ..flow import Flow
 from ..sinks import NullSink
 from ..store import Store
-from .past import CutOff, seal_again
+from .past import CutOff, catch_up
 from .standing import standing
 
 KILLED = "its process was killed"
@@ -25,7 +25,7 @@ async def abandon(store: Store, turn_id: str, flow: Flow, equipment: Equipment) 
     """
     with store.take_over(turn_id) as log:
         found = standing(store, turn_id)
-        seal_again(store, found)
+        catch_up(store, found)
         deps = replace(equipment, sink=NullSink()).deps(flow, log, CutOff(found.after))
         result = await commit(found.state, deps, Outcome.INTERRUPTED, KILLED)
         assert result is not None

@@ -8,10 +8,23 @@ from collections.abc import Sequence
 from pydantic_ai.messages import ModelResponse
 
 from ...nodes.deps import KnownCall
+from ...nodes.errors import ContextOverflow
+from ...nodes.history.sanitise import sanitise
+from ...nodes.history.tokens import without_last_usage
 from ...nodes.slots import CallStatus, Slot, ToolCallRegistry
 from ...nodes.state import TurnState
 from ...tools.effects import Effect
-from ..store import IntentBody, MessageBody, Record, ResultBody, SealBody, Store
+from ..store import (
+    CompactBody,
+    FailureBody,
+    IntentBody,
+    MessageBody,
+    PruneBody,
+    Record,
+    ResultBody,
+    SealBody,
+    Store,
+)
 from .standing import Standing
 
 
@@ -19,13 +32,7 @@ class CutOff:
     """The rows that a node wrote before its turn was cut off, for the same node when it runs again."""
 
     def __init__(self, rows: Sequence[Record]) -> None:
-        self._replies = deque(
-            (record.body.message, record.id)
-            for record in rows
-            if isinstance(record.body, MessageBody)
-            and isinstance(record.body.message, ModelResponse)
-            and record.body.replaces is None
-        )
+        self._received = deque(_received(rows))
         self._calls = known_calls(rows)
         self._under_way = [
             record.body.name
@@ -47,13 +54,33 @@ class CutOff:
         ]
 
     def reply(self, state: TurnState) -> tuple[ModelResponse, int] | None:
-        return self._replies.popleft() if self._replies else None
+        received = self._received.popleft() if self._received else None
+        if isinstance(received, ContextOverflow):
+            raise received
+        return received
 
     def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
         known = self._calls.get((state.iteration, slot.position))
         if known is not None and known.part is None and slot.effect is Effect.READ_ONLY:
             return None
         return known
+
+
+def _received(rows: Sequence[Record]) -> list[tuple[ModelResponse, int] | ContextOverflow]:
+    """The replies, and before them the refusals of requests that were too large, which led to other requests.
+
+    A refusal that no reply followed led to nothing yet: its request is made again, perhaps to a larger model.
+    """
+    received: list[tuple[ModelResponse, int] | ContextOverflow] = []
+    replied = 0
+    for record in rows:
+        body = record.body
+        if isinstance(body, FailureBody) and body.overflow:
+            received.append(ContextOverflow(body.error))
+        elif isinstance(body, MessageBody) and isinstance(body.message, ModelResponse) and body.replaces is None:
+            received.append((body.message, record.id))
+            replied = len(received)
+    return received[:replied]
 
 
 def known_calls(rows: Sequence[Record]) -> dict[tuple[int, int], KnownCall]:
@@ -70,15 +97,29 @@ def known_calls(rows: Sequence[Record]) -> dict[tuple[int, int], KnownCall]:
     return calls
 
 
-def seal_again(store: Store, found: Standing) -> None:
-    """Bring the state behind a seal that was written when the node that wrote it was cut off."""
+def catch_up(store: Store, found: Standing) -> None:
+    """Bring the state behind what the node that was cut off had done to the history.
+
+    It may have sealed its iteration; or left older messages out of the request, for which it need not ask again.
+    """
     state = found.state
     for record in found.after:
         if isinstance(record.body, SealBody):
-            messages = state.session.messages
-            state.session.messages = messages[: len(messages) - len(state.unsealed)]
+            registry = state.session.tool_registry
+            del state.session.messages[_sealed(state) :]
             state.session.messages += store.sealed_messages([record.id])
             state.unsealed, state.batches = [], []
             state.reply = state.reply_row = None
-            state.retries = state.session.tool_registry.retries(state.retries)
+            state.retries = registry.retries(state.retries)
             state.session.tool_registry = ToolCallRegistry()
+        elif isinstance(record.body, PruneBody | CompactBody) and found.visits:
+            unsealed = state.session.messages[_sealed(state) :]
+            kept, _ = sanitise(store.load_messages(state.session_id, record.id).messages)
+            state.session.messages = [*without_last_usage(kept), *unsealed]
+            state.history_row = record.id
+            found.after = [later for later in found.after if later.id > record.id]
+
+
+def _sealed(state: TurnState) -> int:
+    """How many of the messages are sealed."""
+    return len(state.session.messages) - len(state.unsealed)

@@ -16,7 +16,7 @@ _ANY = SchemaValidator(core_schema.any_schema())
 
 
 class RecordedToolset(AbstractToolset[Any]):
-    """Takes every argument, since the record tells what came of each call. An agent that has a tool itself checks it."""
+    """Takes every argument, since the record tells what came of each call. What an agent has itself is left to it."""
 
     def __init__(self, effects: Mapping[str, Effect]) -> None:
         self._effects = effects
