@@ -66,7 +66,7 @@ def test_head_takes_one_line_and_the_turn_is_saved(bench: Workbench, server: Scr
     assert json.loads(line)["type"] == "turn_started"
     assert (done.code, done.stderr.count("BrokenPipe")) == (0, 0)
     (end,) = bench.log("end")
-    assert end["result"]["outcome"] == "completed"
+    assert end["outcome"] == "completed"
 
 
 def test_prompts_from_stdin(bench: Workbench, server: ScriptedServer) -> None:

@@ -51,7 +51,7 @@ def test_ctrl_c_at_the_question(bench: Workbench, server: ScriptedServer) -> Non
     assert (done.code, done.document["saved"]) == (130, True)
     assert list(bench.workspace.iterdir()) == []
     (end,) = bench.log("end")
-    assert end["result"]["outcome"] == done.document["outcome"]
+    assert end["outcome"] == done.document["outcome"]
 
 
 def talk(bench: Workbench, server: ScriptedServer, answers: Sequence[str]) -> tuple[Finished, str]:

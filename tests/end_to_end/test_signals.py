@@ -40,7 +40,7 @@ def test_in_the_stream(bench: Workbench, server: ScriptedServer, number: int, co
     assert outline(bench.history(document["session_id"])) == LOOKED
     assert bench.visits()[-1] == "stream"
     (end,) = bench.log("end")
-    assert end["result"]["outcome"] == outcome
+    assert end["outcome"] == outcome
 
     server.add(say("Nothing there."))
     assert bench.turn("and?", server, "--continue").code == 0

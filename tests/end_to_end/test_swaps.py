@@ -129,7 +129,7 @@ def test_a_swap_is_told_first_and_kept_in_the_document_and_the_journal(
     assert done.document["notices"][0] == {"level": "info", "text": said}
     assert said in done.stderr.splitlines()[0]
     assert done.document["lineup"]["execute"]["class"] == played
-    (head,) = (row["head"] for row in bench.log("turn"))
+    (head,) = bench.log("setup")
     assert head["lineup"]["execute"] == played
     assert head["sources"]["execute"] == done.document["lineup"]["execute"]["source"]
     assert head["graph_hash"] == done.document["graph_hash"]

@@ -110,7 +110,7 @@ def test_three_calls_side_by_side_and_an_edit(bench: Workbench, server: Scripted
     assert "one" in server.last.results[1]
     assert "two" in server.last.results[2]
     assert "x = 1" in server.last.results[3]
-    (edited,) = [row for row in bench.log("result") if row["edited"]]
+    (edited,) = [row for row in bench.log("result") if row.get("edited")]
     assert edited["edited"] == ["src/code.py"]
 
 

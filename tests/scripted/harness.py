@@ -142,14 +142,15 @@ class Workbench:
         return loaded.messages
 
     def log(self, kind: str, turn: str | None = None) -> list[dict[str, Any]]:
-        """The bodies of the stored rows of a kind, read past the store's own code."""
-        query = "SELECT body FROM log WHERE kind = ? AND (? IS NULL OR turn = ?) ORDER BY id"
+        """The facts of the stored rows of a kind, read past the store's own code."""
+        query = """SELECT facts FROM log WHERE kind = ?1
+            AND (?2 IS NULL OR turn = (SELECT id FROM log WHERE kind = 'turn' AND name = ?2)) ORDER BY id"""
         with closing(sqlite3.connect(self.store_path)) as connection:
-            return [json.loads(body) for (body,) in connection.execute(query, (kind, turn, turn))]
+            return [json.loads(facts) for (facts,) in connection.execute(query, (kind, turn))]
 
     def visits(self, turn: str | None = None) -> list[str]:
         """The roles a turn visited, in order."""
-        return [row["visit"]["role"] for row in self.log("visit", turn)]
+        return [row["role"] for row in self.log("visit", turn)]
 
 
 def outline(messages: Sequence[ModelMessage]) -> list[str]:

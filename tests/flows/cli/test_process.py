@@ -136,7 +136,7 @@ def test_abort_at_the_question_ends_the_turn_and_saves_it(bench: Workbench, serv
     assert not (bench.workspace / "made").exists()
     assert "aborted" in screen.plain
     (end,) = bench.log("end")
-    assert end["result"]["outcome"] == "aborted"
+    assert end["outcome"] == "aborted"
 
 
 def test_text_streams_to_a_terminal_before_the_reply_is_whole(bench: Workbench, server: ScriptedServer) -> None:
@@ -317,7 +317,7 @@ def test_an_answer_that_a_full_disk_swallowed_is_no_success(
     assert done.code == 1
     assert done.stderr == "turngraph: the output could not be written: No space left on device\n"
     (end,) = bench.log("end")
-    assert end["result"]["outcome"] == "completed"
+    assert end["outcome"] == "completed"
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

@@ -39,6 +39,7 @@ def test_each_value_is_shown_with_its_origin(bench: Workbench):
         "max_total_tokens": ("none", "built in"),
         "max_cost": ("0.5", "--max-cost"),
         "timeout": ("none", "built in"),
+        "context_window": ("none", "built in"),
         "flow": ("standard", "built in"),
         "flows": ("none", "built in"),
         "store": (str(bench.store_path), "TURNGRAPH_STORE"),
