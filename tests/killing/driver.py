@@ -18,6 +18,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import anyio
@@ -33,19 +34,14 @@ from turngraph.nodes.events import Event, Notice
 from turngraph.tools.effects import Effect, declare
 from turngraph.tools.policy import Allow, CallRequest, Decision, Refuse
 
+from ..scripted.server import ScriptedServer
 from .job import Job, Report
 from .points import Points
+from .story import story
 
 WHOLE = 0.002
 """Seconds that a call takes, so that calls side by side overlap."""
 LONGEST_SECONDS = 120
-_FIRST_USED_LATER = (
-    "anyio._backends._asyncio",
-    "openai.resources.chat.completions",
-    "turngraph.flows.cli.app",
-    "turngraph.flows.cli.perform",
-    "turngraph.flows.cli.turn",
-)
 
 
 class Picky:
@@ -166,9 +162,20 @@ def child(job: Job) -> NoReturn:
         os._exit(code)
 
 
+async def rehearse() -> None:
+    """Run one turn before the first fork, so that no child has to load and build what each of them needs."""
+    replies = story(0)
+    with TemporaryDirectory() as folder:
+        async with ScriptedServer(*replies).listening() as server:
+            job = Job(folder=folder, store=f"{folder}/store.db", base_url=server.base_url, report=f"{folder}/report")
+            report, _ = await play(job, Points("", 0, "", Path(job.store)))
+            assert report.saved, report
+
+
 def main() -> None:
-    for name in _FIRST_USED_LATER:
-        import_module(name)
+    import_module("turngraph.flows.cli.app")
+    import_module("turngraph.flows.cli.turn")
+    anyio.run(rehearse)
     gc.freeze()
     children = set[int]()
     try:

@@ -65,7 +65,7 @@ class Points:
         self._watch_calls(dispatch, "effect_of", "middle:dispatch")
         self._watch_calls(dispatch, "check", "middle:dispatch")
         self._watch_calls(persist, "commit", "middle:persist")
-        for name in ("message", "result", "seal"):
+        for name in ("repair", "prune", "message", "result", "seal"):
             self._watch_rows(name)
         self._watch_commits()
 

@@ -7,9 +7,16 @@ import random
 from collections.abc import Sequence
 from itertools import count
 
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
+from turngraph.nodes.slots import CallStatus, Slot
+
+from ..flows.stored import head, outcome_of
 from ..scripted.replies import Call, Reply
+from .stage import Stage
 
 SEEDS = range(3)
+LONG = 120_000
+"""Characters of an old result: so many that some are left out of the request."""
 
 
 def story(seed: int) -> list[Reply]:
@@ -45,3 +52,23 @@ def story(seed: int) -> list[Reply]:
 def _call(name: str, number: int) -> Call:
     arguments = {"n": "many"} if name == "wrong" else {"n": number}
     return Call("look" if name == "wrong" else name, json.dumps(arguments), id=f"call-{number}")
+
+
+def older(stage: Stage, seed: int) -> str | None:
+    """The session that a story goes on with; the last has one with a history that is mended and pruned at first."""
+    if seed != SEEDS[-1]:
+        return None
+    with stage.store() as store:
+        session = store.create_session(str(stage.folder))
+        for number in range(4):
+            asked = ModelRequest(parts=[UserPromptPart(f"Look at {number}.")])
+            call = ToolCallPart("look", {"n": number}, f"older-{number}")
+            turn = head(session, f"{number:032x}", workdir=str(stage.folder))
+            with store.begin_turn(turn, asked) as log:
+                reply = log.message(ModelResponse(parts=[call]))
+                slot = Slot(0, call)
+                slot.fill(CallStatus.OK, "." * LONG)
+                results = [] if number == 0 else [[log.result(1, slot)]]
+                log.seal(1, [log.prompt_row, reply, *results])
+                log.end(outcome_of(turn))
+    return session

@@ -11,7 +11,7 @@ from .conftest import Straight
 from .judging import assert_same_but_unknown, kept
 from .points import ROLES, WHERE
 from .stage import Stage, replies_in, under_way
-from .story import SEEDS, story
+from .story import SEEDS, older, story
 
 
 def chosen(passed: dict[str, int], where: str, role: str, seed: int) -> tuple[str, int]:
@@ -30,7 +30,7 @@ def test_killed_and_resumed(
     report, whole, requests = straight(seed)
     stage.server.add(*story(seed))
     point, nth = chosen(dict(report.passed), where, role, seed)
-    left, _ = stage.do(at=point, nth=nth)
+    left, _ = stage.do(session=older(stage, seed), at=point, nth=nth)
     assert left.killed, (point, nth)
 
     with stage.store() as store:
