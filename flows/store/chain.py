@@ -79,13 +79,15 @@ class _Walk:
     """What is known on the way back.
 
     `whole` and `kept` count replies from the newest: results before the `whole` last ones are cleared, and what is
-    before the `kept` last ones is not part of the history. `floor` is the row of the turn that cut it: what came from
+    before the `kept` last ones is not part of the history, which begins with the `summaries`; those that were `passed`
+    belong to it only where it is not cut after them. `floor` is the row of the turn that cut it: what came from
     outside during that turn was not cut, and is looked for as far back.
     """
 
     units: list[Unit] = field(default_factory=list[Unit])
     last_seals: dict[int | None, int] = field(default_factory=dict[int | None, int])
     summaries: list[int] = field(default_factory=list[int])
+    passed: list[int] = field(default_factory=list[int])
     replies: int = 0
     whole: float = math.inf
     kept: float = math.inf
@@ -128,10 +130,12 @@ class _Walk:
 
     def _compact(self, link: Link) -> None:
         kept = self.replies + _count(link, "kept")
+        self.passed.append(link.facts.get("summary", 0))
         if kept > self.kept:
             return
         self.kept, self.floor = kept, link.turn
-        self.summaries.append(link.facts.get("summary", 0))
+        self.summaries += self.passed
+        self.passed = []
         self.cut = kept == self.replies
 
     def _add(self, unit: Unit) -> None:
@@ -160,7 +164,8 @@ def history_units(database: Database, session: int, upto: int | None = None) -> 
     for link in links(database, session, upto):
         if not walk.take(link):
             break
-    summaries: list[Unit] = [(Item((row,)),) for row in walk.summaries]
+    first = walk.summaries if walk.cut else [*walk.summaries, *walk.passed]
+    summaries: list[Unit] = [(Item((row,)),) for row in first]
     return [*summaries, *reversed(walk.units)]
 
 
