@@ -51,7 +51,7 @@ _VERSION_2 = (
     "CREATE INDEX log_turn ON log (turn) WHERE turn IS NOT NULL",
     f"CREATE INDEX log_owner ON log (session) WHERE {OWNERS}",
     f"CREATE INDEX log_chain ON log (session) WHERE {CHAIN}",
-    f"CREATE INDEX log_workdir ON log ({WORKDIR}) WHERE {PLACES}",
+    f"CREATE INDEX log_workdir ON log ({WORKDIR}, kind) WHERE {PLACES}",
     f"CREATE INDEX log_setup ON log ({SETUP}) WHERE kind = 'turn'",
     # What is being deleted right now: empty but for the transaction that deletes a session.
     "CREATE TABLE deletion (session INTEGER) STRICT",

@@ -21,12 +21,12 @@ from .turns import INSERT, next_id, timestamp
 
 _HINT = "list them with `turngraph session list`"
 
-_LATEST = f"""SELECT session FROM (
-    SELECT session, id FROM log WHERE {WORKDIR} = ?1 AND {PLACES} AND kind = 'session'
+# Each looks at one row: of the newest session there, and of the newest turn of each setup there.
+_LATEST = f"""SELECT session FROM log WHERE id = (SELECT max(id) FROM (
+    SELECT max(id) AS id FROM log WHERE {WORKDIR} = ?1 AND kind = 'session' AND {PLACES}
     UNION ALL
-    SELECT session, id FROM log WHERE kind = 'turn' AND {SETUP} IN
-        (SELECT id FROM log WHERE {WORKDIR} = ?1 AND {PLACES} AND kind = 'setup')
-    ) ORDER BY id DESC LIMIT 1"""
+    SELECT (SELECT max(id) FROM log INDEXED BY log_setup WHERE kind = 'turn' AND {SETUP} = setup.id) AS id
+        FROM log AS setup WHERE {WORKDIR} = ?1 AND kind = 'setup' AND {PLACES}))"""
 
 # Sessions of others that refer to a row of this one; few rows can, and deleting may look at all of them.
 _SHARERS = """SELECT DISTINCT sharer.name FROM log reference

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -88,6 +90,23 @@ def whole_turn(store: Store, session_id: str, turn_id: str = "turn-1", prompt: s
 def texts_of(store: Store, session: str) -> list[Any]:
     parts = [part for message in store.load_messages(session).messages for part in message.parts]
     return [part.content for part in parts if isinstance(part, UserPromptPart | TextPart)]
+
+
+def joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages with neighbouring requests as one; what a request of results was timed at is not compared."""
+    whole: list[ModelMessage] = []
+    for message in messages:
+        if not isinstance(message, ModelRequest):
+            whole.append(message)
+            continue
+        last = whole[-1] if whole else None
+        before: Sequence[ModelRequestPart] = ()
+        if isinstance(last, ModelRequest):
+            before = last.parts
+            whole.pop()
+        if parts := [*before, *message.parts]:
+            whole.append(replace(message, parts=parts, timestamp=None))
+    return whole
 
 
 def run_python(code: str, *args: str | Path) -> subprocess.CompletedProcess[str]:

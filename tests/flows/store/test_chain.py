@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ModelRequestPart,
     ModelResponse,
     TextPart,
     ThinkingPart,
@@ -28,24 +26,7 @@ from turngraph.nodes.history.compact import compacted
 from turngraph.nodes.history.prune import PLACEHOLDER, clear
 from turngraph.nodes.slots import CallStatus
 
-from ..stored import answered, filled, head, outcome_of, said, seal_all, texts_of
-
-
-def joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The messages with neighbouring requests as one; what a request of results was timed at is not compared."""
-    whole: list[ModelMessage] = []
-    for message in messages:
-        if not isinstance(message, ModelRequest):
-            whole.append(message)
-            continue
-        last = whole[-1] if whole else None
-        before: Sequence[ModelRequestPart] = ()
-        if isinstance(last, ModelRequest):
-            before = last.parts
-            whole.pop()
-        if parts := [*before, *message.parts]:
-            whole.append(replace(message, parts=parts, timestamp=None))
-    return whole
+from ..stored import answered, filled, head, joined, outcome_of, said, seal_all, texts_of
 
 
 @dataclass

@@ -43,7 +43,7 @@ def test_a_directory_that_was_there_keeps_its_mode(tmp_path: Path) -> None:
 def test_a_row_is_never_changed_or_deleted(store: Store, store_path: Path) -> None:
     whole_turn(store, store.create_session("/work"))
     with closing(sqlite3.connect(store_path)) as connection:
-        for statement in ("UPDATE log SET body = '{}'", "DELETE FROM log"):
+        for statement in ("UPDATE log SET facts = '{}'", "DELETE FROM log"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(statement)
 
@@ -139,7 +139,7 @@ FULL_DISK = """
 import resource
 with Store.open(Path(sys.argv[1])) as store:
     turn = head(sys.argv[2], "full")
-    log = store.begin_turn(turn)
+    log = store.begin_turn(turn, None)
     seal_all(log, [said("kept")])
     size = Path(sys.argv[1] + "-wal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50_000, resource.RLIM_INFINITY))
@@ -168,7 +168,7 @@ def test_a_store_that_another_process_keeps_locked(store_path: Path, monkeypatch
     with Store.open(store_path) as store, closing(sqlite3.connect(store_path)) as other:
         session = store.create_session("/work")
         other.execute("BEGIN IMMEDIATE")
-        for write in (lambda: store.create_session("/work"), lambda: store.begin_turn(head(session))):
+        for write in (lambda: store.create_session("/work"), lambda: store.begin_turn(head(session), None)):
             with pytest.raises(StoreError, match=r"is busy.*run the command again"):
                 write()
         assert store.load_messages(session).messages == []
@@ -203,7 +203,7 @@ def test_the_end_of_a_turn_is_synced_to_the_disk(store_path: Path, monkeypatch: 
     connection.set_trace_callback(ran.append)
     with store:
         turn = head(store.create_session("/work"))
-        log = store.begin_turn(turn)
+        log = store.begin_turn(turn, None)
         log.message(said("hello"))
         assert not any("synchronous" in statement for statement in ran)
         ran.clear()
@@ -276,20 +276,31 @@ def test_many_may_create_the_store_at_once(tmp_path: Path) -> None:
                 assert len(store.sessions()) == 8
 
 
+def running(*statements: str) -> Callable[[sqlite3.Connection], None]:
+    def migrate(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return migrate
+
+
 def test_a_migration_that_fails_leaves_the_store_as_it_was(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(store_path) as store:
         session = store.create_session("/work")
         whole_turn(store, session)
     with monkeypatch.context() as newer:
-        newer.setattr(database, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE extra (id)", "CREATE TABLE log (id)")))
+        newer.setattr(
+            database, "MIGRATIONS", (*MIGRATIONS, running("CREATE TABLE extra (id)", "CREATE TABLE log (id)"))
+        )
         with pytest.raises(StoreError, match="log already exists"):
             Store.open(store_path)
-        newer.setattr(database, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE extra (id)",)))
+        newer.setattr(database, "MIGRATIONS", (*MIGRATIONS, running("CREATE TABLE extra (id)")))
         Store.open(store_path).close()
-    with pytest.raises(StoreError, match="version 2"):
+    with pytest.raises(StoreError, match=f"version {len(MIGRATIONS) + 1}"):
         Store.open(store_path)
     with closing(sqlite3.connect(store_path)) as connection:
-        assert connection.execute("SELECT count(*) FROM log").fetchone() == (6,)
+        kinds = [kind for (kind,) in connection.execute("SELECT kind FROM log ORDER BY id")]
+    assert kinds == ["session", "setup", "turn", "message", "seal", "end"]
 
 
 def test_an_error_of_others_inside_a_transaction_stays_what_it_is_and_rolls_back(store_path: Path) -> None:
@@ -297,7 +308,7 @@ def test_an_error_of_others_inside_a_transaction_stays_what_it_is_and_rolls_back
 
     def fail() -> None:
         with opened.transaction():
-            opened.insert("INSERT INTO log VALUES (1, 's', NULL, 0, 'session', '', '{}')", [()])
+            opened.insert("INSERT INTO log VALUES (1, 1, NULL, 0, 'session', 's', 0, '{}', NULL)", [()])
             raise ValueError("not the store's")
 
     with pytest.raises(ValueError, match="not the store's"):

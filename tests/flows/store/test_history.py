@@ -26,7 +26,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 from turngraph.flows.store import ResultBody, Store
 
-from ..stored import answered, filled, head, said, seal_all, texts_of, whole_turn
+from ..stored import answered, filled, head, joined, said, seal_all, texts_of, whole_turn
 
 texts = st.text(st.characters(codec=None), max_size=20)  # lone surrogates and U+FFFE included
 plain = st.recursive(
@@ -44,7 +44,8 @@ calls = st.builds(
     tool_call_id=texts,
 )
 usages = st.builds(RequestUsage, input_tokens=st.integers(0, 9), output_tokens=st.integers(0, 9))
-spoken: st.SearchStrategy[ModelResponsePart] = texts.map(TextPart) | texts.map(ThinkingPart)
+signed = st.builds(ThinkingPart, content=texts, signature=st.text(min_size=1), provider_name=st.just("p"))
+spoken: st.SearchStrategy[ModelResponsePart] = texts.map(TextPart) | signed
 iterations = st.tuples(prompts, st.lists(spoken, max_size=2), st.lists(st.tuples(calls, contents), max_size=3), usages)
 
 
@@ -54,7 +55,7 @@ def test_what_is_sealed_is_loaded_equal(history: list[tuple[Any, ...]]) -> None:
     expected: list[ModelMessage] = []
     with Store.in_memory() as store:
         session = store.create_session("/work")
-        with store.begin_turn(head(session)) as log:
+        with store.begin_turn(head(session), None) as log:
             for number, (prompt, parts, called, usage) in enumerate(history, 1):
                 request_parts: list[ModelRequestPart] = [UserPromptPart(prompt)]
                 request = ModelRequest(parts=request_parts)
@@ -68,17 +69,14 @@ def test_what_is_sealed_is_loaded_equal(history: list[tuple[Any, ...]]) -> None:
                 log.seal(number, seal)
         loaded = store.load_messages(session)
     assert loaded.skipped == 0
-    for message, original in zip(loaded.messages, expected, strict=True):
-        if isinstance(message, ModelRequest):
-            message.timestamp = original.timestamp  # that of a request of results is when it was sealed
-        assert message == original
+    assert joined(loaded.messages) == joined(expected)
 
 
 def test_bytes_come_back_as_they_were(store: Store) -> None:
     data = bytes(range(256))
     session = store.create_session("/work")
     call = ToolCallPart("shoot", {}, "c1")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         prompt = said(["look \udcff", BinaryContent(data, media_type="application/x")])
         result = filled(0, call, ["see", BinaryContent(data, media_type="image/png")])
         seal: list[int | list[int]] = [log.message(prompt), log.message(ModelResponse(parts=[call]))]
@@ -145,7 +143,7 @@ def test_a_result_json_cannot_hold_is_kept_as_text(content: Any, stored: str) ->
     call = ToolCallPart("odd", {}, "c1")
     with Store.in_memory() as store:
         session = store.create_session("/work")
-        with store.begin_turn(head(session)) as log:
+        with store.begin_turn(head(session), None) as log:
             log.seal(1, [log.message(ModelResponse(parts=[call])), [log.result(1, filled(0, call, content))]])
         history = store.load_messages(session)
     assert history.skipped == 0
@@ -155,7 +153,7 @@ def test_a_result_json_cannot_hold_is_kept_as_text(content: Any, stored: str) ->
 def test_a_message_json_cannot_hold_is_kept_as_text(store: Store) -> None:
     session = store.create_session("/work")
     call = ToolCallPart("odd", {"deep": _nested(230)}, "c1")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         log.seal(1, [log.message(ModelResponse(parts=[TextPart("odd"), call])), [log.result(1, filled(0, call))]])
         log.result(2, filled(1, call))
     reply, _ = store.load_messages(session).messages
@@ -170,7 +168,7 @@ def test_a_message_json_cannot_hold_is_kept_as_text(store: Store) -> None:
 
 def test_only_what_is_sealed_is_loaded_in_the_order_of_its_seals(store: Store) -> None:
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         later, sooner = log.message(answered("later")), log.message(said("sooner"))
         log.message(answered("never"))
         log.seal(1, [sooner])
@@ -180,7 +178,7 @@ def test_only_what_is_sealed_is_loaded_in_the_order_of_its_seals(store: Store) -
 
 def test_a_message_that_replaces_another_supersedes_it(store: Store) -> None:
     session = store.create_session("/work")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         draft = log.message(answered("<tool_call>"))
         log.seal(1, [log.message(said("hello")), log.message(answered("final"), replaces=draft)])
     assert texts_of(store, session) == ["hello", "final"]
@@ -194,32 +192,34 @@ def test_sessions_do_not_see_each_other(store: Store) -> None:
     assert texts_of(store, other) == ["other", "done"]
 
 
-@pytest.mark.parametrize("damage", ["no json", '{"message": {"kind": "letter"}}', "null", b"\xff\xfe"])
-def test_a_row_that_cannot_be_decoded_takes_its_seal_along(store: Store, store_path: Path, damage: str | bytes) -> None:
+@pytest.mark.parametrize("damage", ["no json", '{"kind": "letter"}', "null", "{},{}", b"\xff\xfe", None])
+def test_a_row_that_cannot_be_decoded_takes_its_seal_along(
+    store: Store, store_path: Path, damage: str | bytes | None
+) -> None:
     session = store.create_session("/work")
     call = ToolCallPart("read", {}, "c1")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         seal_all(log, [said("first")])
         reply = log.message(ModelResponse(parts=[call]))
         log.seal(2, [reply, [log.result(2, filled(0, call))]])
         seal_all(log, [said("third")], 3)
     with closing(sqlite3.connect(store_path)) as connection:
         connection.executescript("DROP TRIGGER log_never_updated")
-        connection.execute("UPDATE log SET body = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
+        connection.execute("UPDATE log SET content = CAST(? AS TEXT) WHERE kind = 'result'", (damage,))
         connection.commit()
     assert texts_of(store, session) == ["first", "third"]
     assert store.load_messages(session).skipped == 2
 
 
-@pytest.mark.parametrize("damage", ["no time", b"\xff\xfe"])
-def test_a_damaged_time_loses_nothing(store: Store, store_path: Path, damage: str | bytes) -> None:
+@pytest.mark.parametrize("damage", [-(2**63), 2**63 - 1])
+def test_a_damaged_time_loses_nothing(store: Store, store_path: Path, damage: int) -> None:
     session = store.create_session("/work")
     call = ToolCallPart("read", {}, "c1")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         log.seal(1, [log.message(ModelResponse(parts=[call])), [log.result(1, filled(0, call))]])
     with closing(sqlite3.connect(store_path)) as connection:
         connection.executescript("DROP TRIGGER log_never_updated")
-        connection.execute("UPDATE log SET at = CAST(? AS TEXT) WHERE kind IN ('result', 'seal')", (damage,))
+        connection.execute("UPDATE log SET at = ? WHERE kind IN ('result', 'seal')", (damage,))
         connection.commit()
     loaded = store.load_messages(session)
     assert (len(loaded.messages), loaded.skipped) == (2, 0)
@@ -229,7 +229,7 @@ def test_a_damaged_time_loses_nothing(store: Store, store_path: Path, damage: st
 def test_a_call_is_stored_again_only_if_its_reply_does_not_hold_it(store: Store) -> None:
     session = store.create_session("/work")
     held, other = ToolCallPart("read", {"path": "a"}, "c1"), ToolCallPart("read", {"path": "b"}, "c2")
-    with store.begin_turn(head(session)) as log:
+    with store.begin_turn(head(session), None) as log:
         log.message(ModelResponse(parts=[TextPart("I read."), held]))
         log.intent(1, filled(0, held))
         log.result(1, filled(0, held))

@@ -9,7 +9,7 @@ from turngraph.flows.store import Store
 from turngraph.nodes.errors import UnknownSession
 from turngraph.nodes.outcome import Outcome
 
-from ..stored import head, whole_turn
+from ..stored import head, said, whole_turn
 
 
 def test_the_latest_session_of_a_directory(store: Store) -> None:
@@ -21,7 +21,7 @@ def test_the_latest_session_of_a_directory(store: Store) -> None:
     assert store.latest_session("/work") == newer
     whole_turn(store, one)
     assert store.latest_session("/work") == one
-    with store.begin_turn(head(one, "moved", workdir="/elsewhere")):
+    with store.begin_turn(head(one, "moved", workdir="/elsewhere"), None):
         pass
     assert store.latest_session("/elsewhere") == one
 
@@ -53,7 +53,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id(store: Store, monkeypatch
 def test_the_list_of_sessions(store: Store) -> None:
     used, empty, cut_off = (store.create_session(f"/{name}\udcff") for name in ("used", "empty", "cut"))
     whole_turn(store, used, "one", "first \ud800")
-    store.begin_turn(head(cut_off, "two", prompt="cut")).close()
+    store.begin_turn(head(cut_off, "two"), said("cut")).close()
     whole_turn(store, used, "three", "second")
     summaries = store.sessions()
     assert [(each.id, each.workdir, each.turns, each.first_prompt, each.last_outcome) for each in summaries] == [
