@@ -47,4 +47,4 @@ def test_time_limit_ends_a_hanging_request(bench: Workbench, server: ScriptedSer
     done = bench.turn("work", server, "--timeout", "4")
     assert (done.code, done.document["outcome"]) == (4, "budget_exhausted")
     history = outline(bench.history(done.document["session_id"]))
-    assert history == ["user: work", "text: I look.", "call: list_dir", "result: list_dir success"]
+    assert history == ["user: work", "text: I look.", "call: list_dir", "result: list_dir success", "cut off"]

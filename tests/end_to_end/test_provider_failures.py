@@ -64,7 +64,7 @@ def test_a_broken_stream_keeps_what_was_finished(
     assert_provider_failure(done, *words)
     assert bench.visits()[-1] == "stream"
     history = outline(bench.history(done.document["session_id"]))
-    assert history == ["user: look", "call: list_dir", "result: list_dir success"]
+    assert history == ["user: look", "call: list_dir", "result: list_dir success", "cut off"]
     if isinstance(fault, Drop):
         server.add(say("Nothing there."))
         assert bench.turn("again", server, "--continue").code == 0

@@ -39,6 +39,7 @@ def test_yes_no_and_abort(bench: Workbench, server: ScriptedServer) -> None:
         "result: bash denied",
         "call: bash",
         "result: bash interrupted",
+        "cut off",
     ]
     server.add(say("One file."))
     assert bench.turn("what is there?", server, "--continue").code == 0

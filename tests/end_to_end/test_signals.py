@@ -37,7 +37,7 @@ def test_in_the_stream(bench: Workbench, server: ScriptedServer, number: int, co
     document = done.document
     assert (done.code, document["outcome"], document["exit_code"]) == (code, outcome, code)
     assert (document["answer"], document["saved"]) == ("", True)
-    assert outline(bench.history(document["session_id"])) == LOOKED
+    assert outline(bench.history(document["session_id"])) == [*LOOKED, "cut off"]
     assert bench.visits()[-1] == "stream"
     (end,) = bench.log("end")
     assert end["outcome"] == outcome
@@ -62,10 +62,11 @@ def test_in_a_tool(bench: Workbench, server: ScriptedServer) -> None:
     assert [ran["status"] for ran in document["tool_calls"]] == ["ok", "unknown", "cancelled"]
     assert not (bench.workspace / "second").exists()
     assert bench.visits()[-1] == "execute"
-    assert outline(bench.history(document["session_id"]))[-3:] == [
+    assert outline(bench.history(document["session_id"]))[-4:] == [
         "result: read_file success",
         "result: bash interrupted",
         "result: bash interrupted",
+        "cut off",
     ]
 
     server.add(say("I do not know whether it slept."))
@@ -111,7 +112,7 @@ def test_after_the_answer(bench: Workbench, server: ScriptedServer, number: int)
 
 
 def test_kill_9_in_the_middle(bench: Workbench, server: ScriptedServer) -> None:
-    """Killed in a tool: the sealed iteration is there, the open one is not, and the session goes on."""
+    """Killed in a tool: the next turn closes it, the call whose end nobody saw as unknown, and goes on (T1-04)."""
     server.add(calls(call("list_dir")), calls(call("list_dir"), SLEEP))
     with bench.start(*bench.command("work", server)) as process, sleeping(bench.workspace) as child:
         process.kill()
@@ -124,9 +125,18 @@ def test_kill_9_in_the_middle(bench: Workbench, server: ScriptedServer) -> None:
     server.add(say("I go on."))
     done = bench.turn("go on", server, "--continue")
     assert (done.code, done.document["answer"]) == (0, "I go on.")
-    assert server.last.roles == ["user", "assistant", "tool", "user"]
-    history = outline(bench.history(done.document["session_id"]))
-    assert history == [*LOOKED, "user: go on", "text: I go on."]
+    assert server.last.roles == ["user", "assistant", "tool", "assistant", "tool", "tool", "user"]
+    assert "outcome is unknown" in server.last.results[-1]
+    assert outline(bench.history(done.document["session_id"])) == [
+        *LOOKED,
+        "call: list_dir",
+        "call: bash",
+        "result: list_dir success",
+        "result: bash interrupted",
+        "cut off",
+        "user: go on",
+        "text: I go on.",
+    ]
 
 
 @contextmanager

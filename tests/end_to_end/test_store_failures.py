@@ -84,6 +84,7 @@ def test_a_full_disk_in_the_middle(bench: Workbench, server: ScriptedServer) -> 
         "user: work",
         "call: list_dir",
         "result: list_dir success",
+        "cut off",
     ]
     server.add(say("Room again."))
     assert bench.turn("go on", server, "--continue").code == 0

@@ -154,12 +154,14 @@ class Workbench:
 
 
 def outline(messages: Sequence[ModelMessage]) -> list[str]:
-    """What was said, one line a part: `user: hi`, `text: Hello.`, `call: grep`, `result: grep success`."""
+    """What was said, one line a part: `user: hi`, `text: Hello.`, `call: grep`, `result: grep success`, and `cut off`."""
     return [_line(part) for message in messages for part in message.parts]
 
 
 def _line(part: ModelRequestPart | ModelResponsePart) -> str:
     match part:
+        case UserPromptPart(content=str() as text) if text.startswith("[The request above was left without"):
+            return "cut off"
         case UserPromptPart(content=str() as text):
             return f"user: {unstamp(text)}"
         case TextPart(content=text):
