@@ -154,7 +154,7 @@ class Workbench:
 
 
 def outline(messages: Sequence[ModelMessage]) -> list[str]:
-    """What was said, one line a part: `user: hi`, `text: Hello.`, `call: grep`, `result: grep success`, and `cut off`."""
+    """What was said, one line a part: `user: hi`, `text: Hello.`, `call: grep`, `result: grep success`, `cut off`."""
     return [_line(part) for message in messages for part in message.parts]
 
 
