@@ -58,9 +58,9 @@ def _lines(turn: TurnSummary, body: TurnBody, steps: Sequence[Step]) -> Iterator
     head = body.head
     began = f"{turn.begun.astimezone():%Y-%m-%d %H:%M:%S}" if turn.begun else "at an unknown time"
     yield Text(f"turn {turn.id}", style="bold")
-    yield Text(f"  of session {turn.session}, began {began}: {outcome_of(turn)}")
+    yield Text(f"  {outcome_of(turn)}, began {began}")
     yield Text(f"  model {visible(turn.model)}, flow {visible(head.flow)}, policy {visible(head.policy)}")
-    yield Text(f"  in {visible(head.workdir)}")
+    yield Text(f"  session {turn.session}, in {visible(head.workdir)}")
     if turn.forked_from is not None:
         yield Text(f"  forked from turn {turn.forked_from}")
     yield Text(f"> {wording.cut(visible(' '.join(plain(body.said).split())), _LONGEST_WORDS)}", style="bold")
