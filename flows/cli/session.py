@@ -34,6 +34,7 @@ EXPORT_EPILOG = """\b
 Examples:
   turngraph session export 8dc1 --format markdown -o talk.md
   turngraph session export 8dc1 | jq '.messages | length'
+  turngraph session export 8dc1 --format bundle | ssh elsewhere turngraph session import -
 """
 DELETE_EPILOG = """\b
 Examples:
@@ -126,8 +127,8 @@ def show(
 def export(
     session: _SessionArgument,
     form: Annotated[
-        Literal["json", "markdown"],
-        typer.Option("--format", help="The messages, or a text to read."),
+        Literal["json", "markdown", "bundle"],
+        typer.Option("--format", help="The messages, a text to read, or all that is stored, for session import."),
     ] = "json",
     output_file: Annotated[
         Path | None,
@@ -141,12 +142,29 @@ def export(
 
     json: schema (turngraph.session/1), session (as in session list), messages (the history as the next turn's model
     would see it, for pydantic-ai's ModelMessagesTypeAdapter), skipped, repairs, redacted. markdown: the same history
-    to read, long results of tools cut.
+    to read, long results of tools cut. bundle: every row of the session's log, journals and abandoned branches too,
+    and what it shares with those it was forked from; snapshots of the workspace's files are not in it.
     """
     file = None if output_file is None else AnswerFile(output_file)
     from .exporting import export_once
 
     return export_once(session, form, file)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What session export --format bundle wrote; - is stdin.")
+    ],
+) -> int:
+    """Take in a bundle and print the id of its session.
+
+    The journals of its turns come with it. It keeps its id, unless a session has that already. Damaged lines are left
+    out and counted on stderr.
+    """
+    from .exporting import import_once
+
+    return import_once(file)
 
 
 @app.command(epilog=DELETE_EPILOG)

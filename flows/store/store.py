@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic_ai.messages import ModelMessage, ModelRequest
 
 from ...nodes.errors import UsageError
 from ...nodes.history.sanitise import sanitise
-from ...tools.secret import environment_secrets
-from . import lineage, sessions, turns
+from ...tools.secret import Secrets, environment_secrets
+from . import lineage, portable, sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
 from .history import load_history, load_seals
 from .journal import read_journal, read_message, read_turn_body
+from .portable import Exported, Imported
 from .records import LoadedHistory, Origin, Record, SessionSummary, TurnBody, TurnHead
 from .rows import is_reply
 from .schema import OWNERS
@@ -119,6 +121,25 @@ class Store:
         with self._database.transaction():
             sessions.delete(self._database, self._free(session_id), session_id)
         self._database.row("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def export_session(self, session_id: str, file: BinaryIO, hidden: Secrets) -> Exported:
+        """Write a session as a bundle: its rows, and those of others that it was forked from, without the secrets.
+
+        Raises:
+            UnknownSession: there is no such session.
+            OSError: the file cannot be written.
+        """
+        return portable.export_bundle(self._database, turns.session_row(self._database, session_id), file, hidden)
+
+    def import_session(self, file: Iterable[bytes]) -> Imported:
+        """Take in the lines of a bundle as one session, all of them that can be read, or none.
+
+        A session or a turn whose id is taken here gets another one.
+
+        Raises:
+            UsageError: it is no bundle, or one of a newer turngraph.
+        """
+        return portable.import_bundle(self._database, file)
 
     def turns(self, session_id: str) -> list[str]:
         """The ids of a session's turns, the oldest first.

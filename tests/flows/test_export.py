@@ -101,7 +101,7 @@ def test_a_long_result_is_cut_with_a_count_and_the_json_has_it_whole(store: Stor
 
 
 def test_secrets_are_taken_out_of_everything_and_counted(store: Store) -> None:
-    session = store.create_session(f"/work/{SECRET}")
+    session = store.create_session(f"/somewhere-{SECRET}")
     with store.begin_turn(head(session), said(f"my key is {SECRET}")) as log:
         call = ToolCallPart("look", {SECRET: [SECRET]}, "c1")
         attached = BinaryContent(f"a {SECRET}".encode(), media_type="text/plain")

@@ -249,7 +249,7 @@ def test_a_newer_bundle_is_refused_with_its_version(store: Store, bundle: tuple[
 
 def test_no_secret_is_in_a_bundle(store: Store) -> None:
     secret = 'hunter2 "and" more'
-    session = store.create_session(f"/work/{secret}")
+    session = store.create_session(f"/somewhere-{secret}")
     busy_turn(store, session, "one", f"my key is {secret}")
     file = io.BytesIO()
     exported = store.export_session(session, file, Secrets({"MY_KEY": secret}))
