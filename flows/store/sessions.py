@@ -21,11 +21,12 @@ from .turns import INSERT, next_id, timestamp
 
 _HINT = "list them with `turngraph session list`"
 
-# Each looks at one row: of the newest session there, and of the newest turn of each setup there.
+# One look into an index each: for the newest session there, and for the newest turn of each setup there. The plus
+# makes a bare value of a column, whose type would keep the index from being used.
 _LATEST = f"""SELECT session FROM log WHERE id = (SELECT max(id) FROM (
     SELECT max(id) AS id FROM log WHERE {WORKDIR} = ?1 AND kind = 'session' AND {PLACES}
     UNION ALL
-    SELECT (SELECT max(id) FROM log INDEXED BY log_setup WHERE kind = 'turn' AND {SETUP} = setup.id) AS id
+    SELECT (SELECT max(id) FROM log WHERE kind = 'turn' AND {SETUP} = +setup.id) AS id
         FROM log AS setup WHERE {WORKDIR} = ?1 AND kind = 'setup' AND {PLACES}))"""
 
 # Sessions of others that refer to a row of this one; few rows can, and deleting may look at all of them.
@@ -37,8 +38,8 @@ _SHARERS = """SELECT DISTINCT sharer.name FROM log reference
     WHERE reference.kind IN ('branch', 'turn') AND reference.session != ?1 AND referred.session = ?1
     ORDER BY sharer.id"""
 
-_UNUSED_SETUPS = f"""DELETE FROM log WHERE kind = 'setup' AND NOT EXISTS
-    (SELECT 1 FROM log turn WHERE turn.kind = 'turn' AND {SETUP.replace("facts", "turn.facts")} = log.id)"""
+_UNUSED_SETUPS = f"""DELETE FROM log WHERE kind = 'setup' AND name IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM log AS turn WHERE turn.kind = 'turn' AND {SETUP.replace("facts", "turn.facts")} = +log.id)"""
 
 
 def latest_session(database: Database, workdir: str) -> str | None:
