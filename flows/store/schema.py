@@ -72,8 +72,8 @@ def _one_log_by_rows(connection: sqlite3.Connection) -> None:
     """Version 2: sessions and turns are told by the ids of their rows, and each fact is stored once."""
     from .version_1 import rows
 
-    connection.execute("DROP TRIGGER log_never_updated")
-    connection.execute("DROP TRIGGER log_never_deleted")
+    connection.execute("DROP TRIGGER IF EXISTS log_never_updated")
+    connection.execute("DROP TRIGGER IF EXISTS log_never_deleted")
     connection.execute("DROP INDEX IF EXISTS log_session")
     connection.execute("DROP INDEX IF EXISTS log_turn")
     connection.execute("DROP INDEX IF EXISTS log_workdir")
