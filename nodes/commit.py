@@ -13,8 +13,8 @@ from .deps import TurnDeps
 from .errors import StoreError
 from .events import ToolCalled
 from .outcome import Outcome, TurnResult
-from .results import UNKNOWN_OUTCOME, settle
-from .said import cut_off_message
+from .results import UNKNOWN_OUTCOME, recall, settle
+from .said import cut_off_message, says_cut_off
 from .slots import CallStatus, Slot, ToolCallRegistry
 from .state import TurnState
 
@@ -46,7 +46,9 @@ async def commit(
 
 
 def _say_cut_off(state: TurnState, deps: TurnDeps, outcome: Outcome, unknown: list[str]) -> None:
-    """Let later turns see the prompt that got no answer, and why it got none."""
+    """Let later turns see the prompt that got no answer, and why it got none; once, if this end was cut off itself."""
+    if not state.unsealed and any(map(says_cut_off, state.session.messages[-1:])):
+        return
     said = cut_off_message(outcome, unknown, deps.clock.now())
     rows = [*state.unsealed, deps.log.message(said)]
     deps.log.seal(state.iteration, rows)
@@ -62,7 +64,11 @@ async def _close_iteration(state: TurnState, deps: TurnDeps) -> list[str]:
         await _register_the_rest(state, deps)
     for slot in registry.open:
         with suppress(StoreError):  # every slot is filled first; what was not written is tried again below
-            await settle(state, deps, slot, *_of_unfinished(slot))
+            known = deps.past.call(state, slot)
+            if known is None:
+                await settle(state, deps, slot, *_of_unfinished(slot))
+            else:
+                await recall(state, deps, slot, known)
     for slot in registry.slots:
         if slot.row is None:
             slot.row = deps.log.result(state.iteration, slot)

@@ -37,6 +37,7 @@ class Dispatch(TurnNode):
         state = ctx.state
         manager = await ctx.deps.toolbox.manager(state)
         calls = self.collect(ctx, manager)
+        state.task_completed = state.reply is not None and not calls
         if state.task_completed and state.reply and is_truncated(state.reply, ctx.deps.limits.max_tokens):
             await ask_again(state, ctx.deps)
         slots = [await self.register(ctx, manager, call) for call in calls]
@@ -46,9 +47,7 @@ class Dispatch(TurnNode):
             state.refused = state.session.tool_registry.refused
         state.batches = batches([slot for slot in slots if slot.open])
         log_dispatch_summary(state)
-        if state.batches:
-            return go(ctx, nodes.Execute)
-        return go(ctx, nodes.Persist)
+        return go(ctx, nodes.Execute) if state.batches else go(ctx, nodes.Persist)
 
     def collect(self, ctx: Ctx, manager: ToolManager[Any]) -> list[ToolCallPart]:
         """The reply's structured calls, or those its text holds; then the reply is rewritten to carry them."""
@@ -68,7 +67,7 @@ class Dispatch(TurnNode):
             texts = [TextPart(rest)] if rest else []
             reply = replace(state.reply, parts=[*others, *texts, *calls])
             state.reply_row = ctx.deps.log.message(reply, replaces=state.reply_row)
-            state.reply, state.task_completed, state.unusable_replies = reply, False, 0
+            state.reply, state.unusable_replies = reply, 0
         return calls
 
     async def register(self, ctx: Ctx, manager: ToolManager[Any], call: ToolCallPart) -> Slot:

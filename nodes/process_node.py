@@ -45,10 +45,10 @@ class ProcessNode(TurnNode):
         if reply.tool_calls:
             state.unusable_replies = 0
             return go(ctx, nodes.Dispatch)
-        state.task_completed = True
         offered = {tool.name for tool in (await deps.toolbox.manager(state)).tool_defs}
         if may_hold_calls(state.answer, offered):
             return go(ctx, nodes.Dispatch)
+        state.task_completed = True
         if not state.answer or is_truncated(reply, deps.limits.max_tokens):
             await ask_again(state, deps)
         return go(ctx, nodes.Persist)

@@ -27,6 +27,7 @@ from ..store import (
     Record,
     RepairBody,
     ResultBody,
+    ResumeBody,
     SealBody,
     Store,
     VisitBody,
@@ -102,6 +103,8 @@ class Recording:
         raise self._depart("request", "no further request", f"a request after {_last(state.session.messages)}")
 
     def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
+        if self._over:
+            return None
         known = self._calls.get((state.iteration, slot.position))
         if known is None:
             raise self._depart("calls", f"no call {slot.position + 1}", f"a call of {slot.call.tool_name}")
@@ -214,13 +217,22 @@ def _told(body: Body | None) -> str:
 
 
 def _grouped(journal: Sequence[Record]) -> list[list[Record]]:
-    """The rows of each visit, which come before its own."""
+    """The rows of each visit, which come before its own; of one that was cut off, without what it wrote again then."""
     groups: list[list[Record]] = [[]]
     for record in journal:
+        if isinstance(record.body, ResumeBody):
+            groups[-1] = [row for row in groups[-1] if not _is_written_again(row.body)]
         groups[-1].append(record)
         if isinstance(record.body, VisitBody):
             groups.append([])
     return groups
+
+
+def _is_written_again(body: Body | None) -> bool:
+    """Whether a node that runs again after a cut writes such a row again; what it received, it finds there."""
+    if isinstance(body, MessageBody):
+        return body.replaces is not None or not isinstance(body.message, ModelResponse)
+    return isinstance(body, RepairBody | PruneBody | CompactBody)
 
 
 def _effects(journal: Sequence[Record]) -> dict[str, Effect]:

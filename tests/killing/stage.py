@@ -178,3 +178,9 @@ def under_way(journal: list[Record]) -> set[str]:
         elif isinstance(record.body, ResultBody):
             begun.pop((record.iteration, record.body.position), None)
     return set(begun.values())
+
+
+def calls_begun(journal: list[Record]) -> set[str]:
+    """The ids of the calls that may change something and had begun."""
+    bodies = (record.body for record in journal)
+    return {body.call_id for body in bodies if isinstance(body, IntentBody) and body.effect is not Effect.READ_ONLY}

@@ -68,7 +68,7 @@ def older(stage: Stage, seed: int) -> str | None:
                 reply = log.message(ModelResponse(parts=[call]))
                 slot = Slot(0, call)
                 slot.fill(CallStatus.OK, "." * LONG)
-                results = [] if number == 0 else [[log.result(1, slot)]]
+                results = [] if number == 3 else [[log.result(1, slot)]]
                 log.seal(1, [log.prompt_row, reply, *results])
                 log.end(outcome_of(turn))
     return session

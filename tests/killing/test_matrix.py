@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import anyio
 import pytest
+from turngraph.flows.replay import replay_turn
 
 from .conftest import Straight
 from .judging import assert_same_but_unknown, kept
@@ -51,6 +53,7 @@ def test_killed_and_resumed(
         assert any("under way" in warning for warning in resumed.warnings) == bool(unknown), resumed.warnings
     with stage.store() as store:
         now = kept(store, turn)
+        assert anyio.run(replay_turn, store, turn).departure is None
     assert_same_but_unknown(whole.history, now.history, unknown)
     assert_same_but_unknown(whole.sealed, now.sealed, unknown)
     assert now.visits == whole.visits

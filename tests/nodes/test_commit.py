@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -15,11 +16,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from turngraph.nodes.commit import commit
+from turngraph.nodes.deps import KnownCall
 from turngraph.nodes.errors import StoreError
 from turngraph.nodes.events import ToolFinished
 from turngraph.nodes.outcome import Outcome
 from turngraph.nodes.results import settle
 from turngraph.nodes.slots import CallStatus, Slot
+from turngraph.nodes.state import TurnState
 from turngraph.tools.effects import Effect
 
 from .acting import NOON, Ledger, Scene
@@ -211,6 +214,41 @@ async def test_it_is_told_which_calls_have_an_unknown_outcome() -> None:
     assert "The outcome of 3 call(s) is unknown (bash, write): check before" in text_of(
         scene.state.session.messages[-1]
     )
+
+
+async def test_it_is_told_once_where_the_end_is_made_again() -> None:
+    """A process that is killed between its last seal and its end leaves both to the next."""
+    scene, slots = with_calls("write")
+    slots[0].started = True
+    await commit(scene.state, scene.deps, Outcome.INTERRUPTED, "stopped")
+    await commit(scene.state, scene.deps, Outcome.INTERRUPTED, "stopped")
+    assert len(scene.ledger.of("seal")) == 2
+    assert len(scene.state.session.messages) == 3
+
+
+class Known:
+    """An earlier run of the node has the result of one call, and broke off in another."""
+
+    def reply(self, state: TurnState) -> None:
+        return None
+
+    def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
+        if slot.call.tool_name == "done":
+            part = ToolReturnPart("done", "did it", tool_call_id=slot.call.tool_call_id)
+            return KnownCall(CallStatus.OK, ran=True, part=part, row=77)
+        return KnownCall(CallStatus.UNKNOWN, ran=True, part=None, row=None) if slot.call.tool_name == "begun" else None
+
+
+async def test_what_the_journal_knows_of_a_call_is_its_result() -> None:
+    """A resumed turn is stopped, or a killed one closed, before its node has got to the calls again (T1-04)."""
+    scene, _ = with_calls("done", "begun", "fresh")
+    await commit(scene.state, replace(scene.deps, past=Known()), Outcome.INTERRUPTED, "stopped")
+    done, begun, fresh = results_of(scene)
+    assert (done.content, done.outcome) == ("did it", "success")
+    assert "outcome is unknown" in str(begun.content)
+    assert "Not run" in str(fresh.content)
+    (first, _) = scene.ledger.of("seal")
+    assert first[1][-1][0] == 77
 
 
 @pytest.mark.parametrize("outcome", [Outcome.COMPLETED, Outcome.REFUSED, Outcome.INTERRUPTED])

@@ -171,7 +171,7 @@ CALL = '<tool_call>{"name": "look", "arguments": {"n": 2}}</tool_call>'
 
 async def test_a_call_in_the_text_becomes_a_call_of_the_reply() -> None:
     scene = scene_of(text=f"I will look.\n{CALL}")
-    scene.state.task_completed, scene.state.unusable_replies = True, 2
+    scene.state.unusable_replies = 2
     first = scene.state.reply_row
     assert isinstance(await Dispatch().run(scene.ctx), Execute)
     assert scene.state.reply is not None
@@ -199,7 +199,6 @@ async def test_text_beside_a_structured_call_is_not_searched() -> None:
 
 async def test_text_that_holds_no_call_after_all_stays_the_answer() -> None:
     scene = scene_of(text="call `look` with {n}")
-    scene.state.task_completed = True
     reply = scene.state.reply
     assert isinstance(await Dispatch().run(scene.ctx), Persist)
     assert (scene.state.reply, scene.state.task_completed) == (reply, True)
@@ -213,7 +212,7 @@ async def test_text_that_only_looked_like_a_call_and_broke_off_is_asked_again() 
         scene = scene_of(text=broken)
         assert scene.state.reply is not None
         scene.state.reply = replace(scene.state.reply, finish_reason=finish_reason)
-        scene.state.answer, scene.state.task_completed = broken, True
+        scene.state.answer = broken
         assert isinstance(await Dispatch().run(scene.ctx), Persist)
         assert scene.state.task_completed is not again
         assert (scene.state.guidance is not None) is again

@@ -26,7 +26,7 @@ WRITES: dict[type[TurnNode], set[str]] = {
         *("answer", "cost", "guidance", "reply", "reply_row", "session.thoughts", "task_completed"),
         *("unusable_replies", "usage"),
     },
-    nodes.Dispatch: {"batches", "reply", "reply_row", "session.tool_registry", "task_completed"},
+    nodes.Dispatch: {"batches", "reply", "reply_row", "session.tool_registry"},
     nodes.Execute: {"session.tool_registry", "usage"},
     nodes.Persist: {
         *("batches", "reply", "reply_row", "retries", "session.messages", "session.tool_registry", "unsealed"),
