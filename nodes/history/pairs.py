@@ -79,6 +79,8 @@ class Answers:
 
 def are_sendable(calls: Sequence[ToolCallPart]) -> bool:
     """Whether each call of a response has an id of its own and a name of letters, digits, `_` and `-`."""
+    if len(calls) == 1:
+        return bool(calls[0].tool_call_id) and _NAME.fullmatch(calls[0].tool_name) is not None
     ids = {call.tool_call_id for call in calls}
     return len(ids) == len(calls) and "" not in ids and all(_NAME.fullmatch(call.tool_name) for call in calls)
 

@@ -12,6 +12,8 @@ from .tokens import tokens_of_part, without_last_usage
 PROTECTED_TOKENS = 40_000
 LEAST_SAVING = 20_000
 LEAST_USER_TURNS = 2
+_DIGITS = 20
+"""More than a number has, but for giants."""
 PLACEHOLDER = "[Old tool result content cleared]"
 
 
@@ -41,7 +43,7 @@ def prune(
     turns of the user. What was cleared before is not counted, so a growing history stays the same between two cuts,
     and a provider's cache of it stays useful.
     """
-    if sum(map(_has_prompt, messages)) < user_turns:
+    if _fits(messages, protected) or sum(map(_has_prompt, messages)) < user_turns:
         return list(messages), Pruned()
     whole = kept = results = tokens = 0
     cutting = False
@@ -70,6 +72,19 @@ def clear(messages: Sequence[ModelMessage], whole: int) -> list[ModelMessage]:
         replies = [at for at, message in enumerate(messages) if isinstance(message, ModelResponse)]
         first_whole = replies[-whole] if whole <= len(replies) else 0
     return [*map(_cleared, messages[:first_whole]), *messages[first_whole:]]
+
+
+def _fits(messages: Sequence[ModelMessage], protected: int) -> bool:
+    """Whether all results together are surely no more than is protected, which is soon seen of short ones."""
+    size = 0
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolReturnPart):
+                content: object = part.content
+                if not isinstance(content, str | int | float | None):
+                    return False
+                size += len(content) if isinstance(content, str) else _DIGITS
+    return size < protected
 
 
 def is_cleared(part: ToolReturnPart) -> bool:

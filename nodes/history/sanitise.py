@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from . import pairs, sayings
 from .joined import joined
@@ -62,22 +62,38 @@ def sanitise(messages: Sequence[ModelMessage], *, continues: bool = False) -> tu
 
 def _is_clean(messages: Sequence[ModelMessage], continues: bool) -> bool:
     """Whether there is nothing to mend, which is the rule and costs one look at each part."""
-    calls: list[str] = []
+    calls: list[ToolCallPart] = []
     after: type[ModelMessage] | None = None if continues else ModelResponse
     for message in messages:
-        if type(message) is after or not sayings.says_something(message):
+        if type(message) is after:
             return False
         after = type(message)
         if isinstance(message, ModelRequest):
-            results = [part.tool_call_id for part in message.parts if isinstance(part, ToolReturnPart)]
-            if results != calls or not all(isinstance(part, ToolReturnPart) for part in message.parts[: len(results)]):
+            if not _answers(message, calls):
                 return False
             calls = []
-        elif asked := message.tool_calls:
-            if not pairs.are_sendable(asked):
+        else:
+            calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
+            # Calls and nothing else are the commonest of all, and say something.
+            if (len(calls) < len(message.parts) or not calls) and not sayings.says_something(message):
                 return False
-            calls = [call.tool_call_id for call in asked]
+            if not pairs.are_sendable(calls):
+                return False
     return not calls
+
+
+def _answers(request: ModelRequest, calls: Sequence[ToolCallPart]) -> bool:
+    """Whether a request begins with a result for each of the calls, in their order, and has no other."""
+    results = 0
+    for place, part in enumerate(request.parts):
+        if not isinstance(part, ToolReturnPart):
+            if sayings.is_to_mend(part):
+                return False
+        elif place == results < len(calls) and part.tool_call_id == calls[results].tool_call_id:
+            results += 1
+        else:
+            return False
+    return results == len(calls) and bool(request.parts) and request.instructions is None
 
 
 def _respond(

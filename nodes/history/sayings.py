@@ -31,7 +31,7 @@ OLD_RETRY = "retry prompt(s) of an older form rewritten"
 def says_something(message: ModelMessage) -> bool:
     """Whether a message can be sent as it stands: it has parts, none of them empty, stale or of an older form."""
     if isinstance(message, ModelRequest):
-        return bool(message.parts) and message.instructions is None and not any(map(_is_to_mend, message.parts))
+        return bool(message.parts) and message.instructions is None and not any(map(is_to_mend, message.parts))
     thought_only = True
     for part in message.parts:
         if _is_silent(part):
@@ -61,7 +61,10 @@ def sayings(message: ModelMessage, counted: Counter[str]) -> ModelMessage | None
     return None
 
 
-def _is_to_mend(part: ModelRequestPart) -> bool:
+def is_to_mend(part: ModelRequestPart) -> bool:
+    """Whether a part of a request is empty, stale or of an older form."""
+    if isinstance(part, ToolReturnPart):
+        return False
     if isinstance(part, UserPromptPart):
         if isinstance(part.content, str):
             return _is_blank(part.content)
@@ -71,7 +74,7 @@ def _is_to_mend(part: ModelRequestPart) -> bool:
 
 def _request_parts(message: ModelRequest, counted: Counter[str]) -> Iterator[ModelRequestPart]:
     for part in message.parts:
-        if not _is_to_mend(part):
+        if not is_to_mend(part):
             yield part
         elif part.part_kind in STALE:
             counted[STALE_PROMPT] += 1

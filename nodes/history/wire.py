@@ -29,7 +29,7 @@ def distinct_ids(messages: Sequence[ModelMessage], taken: set[str]) -> list[Mode
     for message in messages:
         if isinstance(message, ModelResponse):
             fresh = {call.tool_call_id: _fresh(call.tool_call_id, taken) for call in message.tool_calls}
-        if any(old != new for old, new in fresh.items()):
+        if fresh and any(old != new for old, new in fresh.items()):
             parts = [
                 replace(part, tool_call_id=fresh.get(part.tool_call_id, part.tool_call_id))
                 if isinstance(part, ToolCallPart | ToolReturnPart)
@@ -51,7 +51,7 @@ def own_thoughts(message: ModelMessage, system: str) -> ModelMessage:
 
 def one_prompt(message: ModelMessage) -> ModelMessage:
     """The message with neighbouring prompts as one, since each is sent as a message of the user of its own."""
-    if not isinstance(message, ModelRequest):
+    if not isinstance(message, ModelRequest) or len(message.parts) < 2:
         return message
     parts: list[ModelRequestPart] = []
     for part in message.parts:
@@ -72,7 +72,7 @@ def _is_signed_by(part: ThinkingPart, system: str) -> bool:
 
 
 def _fresh(call_id: str, taken: set[str]) -> str:
-    numbered = (f"{call_id}-{number}" for number in count(2))
-    fresh = call_id if call_id not in taken else next(one for one in numbered if one not in taken)
-    taken.add(fresh)
-    return fresh
+    if call_id in taken:
+        call_id = next(one for number in count(2) if (one := f"{call_id}-{number}") not in taken)
+    taken.add(call_id)
+    return call_id

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import uuid4
 
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
@@ -20,6 +21,7 @@ class Calling:
     arguments: str = '{"a": 1, "b": 2}'
     at_once: int = 1
     asked: int = 0
+    name: str = field(default_factory=lambda: uuid4().hex)
 
     def model(self) -> FunctionModel:
         return FunctionModel(stream_function=self)
@@ -30,7 +32,7 @@ class Calling:
             yield "done"
             return
         yield {
-            place: DeltaToolCall(self.tool, self.arguments, tool_call_id=f"{self.asked}-{place}")
+            place: DeltaToolCall(self.tool, self.arguments, tool_call_id=f"{self.name}-{self.asked}-{place}")
             for place in range(self.at_once)
         }
 
