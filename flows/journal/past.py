@@ -13,6 +13,7 @@ from ...nodes.history.sanitise import sanitise
 from ...nodes.history.tokens import without_last_usage
 from ...nodes.slots import CallStatus, Slot, ToolCallRegistry
 from ...nodes.state import TurnState
+from ...nodes.usage import count_usage
 from ...tools.effects import Effect
 from ..store import (
     CompactBody,
@@ -77,10 +78,19 @@ def _received(rows: Sequence[Record]) -> list[tuple[ModelResponse, int] | Contex
         body = record.body
         if isinstance(body, FailureBody) and body.overflow:
             received.append(ContextOverflow(body.error))
-        elif isinstance(body, MessageBody) and isinstance(body.message, ModelResponse) and body.replaces is None:
-            received.append((body.message, record.id))
+        elif (reply := _reply_in(record)) is not None:
+            received.append((reply, record.id))
             replied = len(received)
     return received[:replied]
+
+
+def _reply_in(record: Record) -> ModelResponse | None:
+    """The reply that a row holds as it was received."""
+    match record.body:
+        case MessageBody(message=ModelResponse() as reply, replaces=None):
+            return reply
+        case _:
+            return None
 
 
 def known_calls(rows: Sequence[Record]) -> dict[tuple[int, int], KnownCall]:
@@ -117,6 +127,9 @@ def catch_up(store: Store, found: Standing) -> None:
             kept, _ = sanitise(store.load_messages(state.session_id, record.id).messages)
             state.session.messages = [*without_last_usage(kept), *unsealed]
             state.history_row = record.id
+            for earlier in found.after:
+                if earlier.id < record.id and (reply := _reply_in(earlier)) is not None:
+                    count_usage(state, reply)  # what the summary was made of
             found.after = [later for later in found.after if later.id > record.id]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from turngraph.flows.drive import drive
@@ -51,8 +51,9 @@ def plain(state: Any) -> dict[str, Any]:
 
 def timeless(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: timeless(item) for name, item in value.items() if name not in VOLATILE}
-    return [timeless(item) for item in value] if isinstance(value, list) else value
+        items = cast(dict[str, Any], value).items()
+        return {name: timeless(item) for name, item in items if name not in VOLATILE}
+    return [timeless(item) for item in cast(list[Any], value)] if isinstance(value, list) else value
 
 
 VOLATILE = {"timestamp", "started_at", "started_ms", "session_id", "duration_ms"}
