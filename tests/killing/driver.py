@@ -1,8 +1,9 @@
 """Forks processes that run one turn each: `python -m tests.killing.driver` reads commands from its standard input.
 
-`{"fork": JOB}` answers with the process id of a child that does the job, `{"wait": PID}` with the child's wait status
-once it has ended or stopped. All is imported before the first fork, so a child costs little and is still a process of
-its own, that can be killed as such. At the end of the input every child that is left is killed.
+`{"fork": JOB}` answers with the process id of a child that does the job, `{"wait": [PID, ...]}` with the id and the
+wait status of the first of these children that has ended or stopped. All is imported before the first fork, so a child
+costs little and is still a process of its own, that can be killed as such. At the end of the input every child that is
+left is killed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -29,6 +32,7 @@ from turngraph.flows.models import create_model
 from turngraph.flows.resume import resume_turn
 from turngraph.flows.runner import run_turn
 from turngraph.flows.store import Store
+from turngraph.nodes.deps import Limits
 from turngraph.nodes.errors import TurngraphError
 from turngraph.nodes.events import Event, Notice
 from turngraph.tools.effects import Effect, declare
@@ -119,7 +123,9 @@ async def play(job: Job, points: Points) -> tuple[Report, int]:
             if job.turn is not None:
                 result = await resume_turn(job.turn, **how)
             else:
-                result = await run_turn(job.prompt, session=job.session, workdir=Path(job.folder), **how)
+                limits = Limits(max_iterations=job.max_iterations)
+                place = {"session": job.session, "workdir": Path(job.folder)}
+                result = await run_turn(job.prompt, limits=limits, **place, **how)
     except TurngraphError as error:
         return Report(outcome=error.outcome, error=str(error)), error.outcome.exit_code
     report = Report(
@@ -150,6 +156,8 @@ def child(job: Job) -> NoReturn:
         points = Points(job.at, job.nth, job.then, Path(job.store))
         points.install()
         if job.argv:
+            os.environ.update(job.env)
+            os.chdir(job.folder)
             command_line(job.argv)
         report, code = anyio.run(play, job, points)
         Path(job.report).write_text(json.dumps(asdict(report)))
@@ -172,6 +180,15 @@ async def rehearse() -> None:
             assert report.saved, report
 
 
+def wait_for(pids: Sequence[int]) -> tuple[int, int]:
+    while True:
+        for pid in pids:
+            found, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+            if found:
+                return found, status
+        time.sleep(0.002)
+
+
 def main() -> None:
     import_module("turngraph.flows.cli.app")
     import_module("turngraph.flows.cli.turn")
@@ -187,10 +204,11 @@ def main() -> None:
                     child(Job(**command["fork"]))
                 children.add(answer)
             else:
-                pid, answer = os.waitpid(command["wait"], os.WUNTRACED)
-                if not os.WIFSTOPPED(answer):
+                pid, status = wait_for(command["wait"])
+                if not os.WIFSTOPPED(status):
                     children.discard(pid)
-            print(answer, flush=True)
+                answer = [pid, status]
+            print(json.dumps(answer), flush=True)
     finally:
         for pid in children:
             with suppress(ProcessLookupError):

@@ -12,8 +12,9 @@ from typing import Any
 class Job:
     """One turn to begin or to resume in a process of its own, struck by `then` at the n-th passing of the point `at`.
 
-    With `argv` it is a command line; else `turn` is resumed, or the `prompt` begins one in `session`. What its tools
-    do goes to the file `effects` of `folder`, and the report to the file `report`.
+    With `argv` it is a command line with `env`; else `turn` is resumed, or the `prompt` begins one in `session`. What
+    its tools do goes to the file `effects` of `folder`, and the report to the file `report`. `lease` is in seconds;
+    with `uid` the process belongs to that user.
     """
 
     folder: str
@@ -23,7 +24,9 @@ class Job:
     session: str | None = None
     prompt: str = "Do the work."
     turn: str | None = None
+    max_iterations: int = 15
     argv: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
     lease: float = 30
     at: str = ""
     nth: int = 1

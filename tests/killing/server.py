@@ -23,6 +23,12 @@ class SteadyServer(ScriptedServer):
         self.asked = Counter[str]()
         self._said = dict[str, Step]()
 
+    def tell(self, *script: Step) -> None:
+        """Begin a script anew, whatever was asked before."""
+        self._said.clear()
+        self.script.clear()
+        self.add(*script)
+
     async def _answer(self, stream: SocketStream, request: Request) -> None:
         self.requests.append(request)
         question = json.dumps(request.body, sort_keys=True)

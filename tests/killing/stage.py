@@ -35,18 +35,19 @@ class Forker:
         """The id of a new process that does the job."""
         return self._ask({"fork": asdict(job)})
 
-    def wait(self, pid: int) -> Left:
-        """Wait until a process has ended, or was stopped."""
-        return Left(self._ask({"wait": pid}))
+    def wait(self, *pids: int) -> tuple[int, Left]:
+        """Wait until one of these processes has ended, or was stopped; which, and how."""
+        pid, status = self._ask({"wait": pids})
+        return pid, Left(status)
 
-    def _ask(self, command: dict[str, Any]) -> int:
+    def _ask(self, command: dict[str, Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{json.dumps(command)}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, f"the process that forks is gone, asked for {command}"
-        return int(answer)
+        return json.loads(answer)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,11 @@ class Stage:
         return self._forker.start(job)
 
     def wait(self, pid: int) -> Left:
-        return self._forker.wait(pid)
+        return self._forker.wait(pid)[1]
+
+    def first_of(self, *pids: int) -> tuple[int, Left]:
+        """The first of some processes that ends, or stops, and how."""
+        return self._forker.wait(*pids)
 
     def do(self, **how: Any) -> tuple[Left, Report | None]:
         """Run a job to its end, whatever that is."""
