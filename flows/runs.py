@@ -34,6 +34,20 @@ def choose_turns(store: Store, turns: Sequence[str], session: str | None, last: 
     return chosen
 
 
+def named_turn(store: Store, prefix: str | None) -> str:
+    """The one turn whose id begins with `prefix`; without one the newest, of any session.
+
+    Raises:
+        UsageError: no turn fits, or several do; or there are no turns.
+    """
+    if prefix is not None:
+        return store.find_turn(prefix)
+    newest = store.latest_turns(1)
+    if not newest:
+        raise UsageError("there are no turns yet; turngraph run begins one")
+    return newest[0]
+
+
 def read_runs(store: Store, turns: Sequence[str]) -> tuple[list[Run], list[str]]:
     """The runs of these turns, and in words what their journals hold that cannot be read."""
     runs: list[Run] = []

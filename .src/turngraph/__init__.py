@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .flows.callbacks import CallbackPolicy, CallbackSink, ToolDenied
     from .flows.flow import STANDARD, Flow
+    from .flows.fork import fork_turn
     from .flows.interrupt import Interrupt
+    from .flows.journal.recorded import Departure
+    from .flows.model_cache import cached
     from .flows.models import create_model
+    from .flows.replay import Replayed, replay_turn
+    from .flows.resume import resume_turn
     from .flows.runner import run_turn
     from .flows.sinks import JsonlSink, MemorySink, NullSink, Tee, event_json
     from .flows.store import Store
+    from .flows.trees import Trees
     from .nodes import events
     from .nodes.deps import Limits
     from .nodes.errors import (
+        ContextOverflow,
         FlowError,
         IllegalState,
         ProviderError,
@@ -53,7 +60,9 @@ __all__ = [
     "CallStatus",
     "CallbackPolicy",
     "CallbackSink",
+    "ContextOverflow",
     "Ctx",
+    "Departure",
     "Effect",
     "Event",
     "Flow",
@@ -69,6 +78,7 @@ __all__ = [
     "ProviderError",
     "ReadOnly",
     "Refuse",
+    "Replayed",
     "SessionBusy",
     "Sink",
     "SinkError",
@@ -77,6 +87,7 @@ __all__ = [
     "StoreError",
     "Tee",
     "ToolDenied",
+    "Trees",
     "TurnAborted",
     "TurnNode",
     "TurnResult",
@@ -85,11 +96,15 @@ __all__ = [
     "UnknownSession",
     "UsageError",
     "__version__",
+    "cached",
     "create_model",
     "declare",
     "event_json",
     "events",
+    "fork_turn",
     "go",
+    "replay_turn",
+    "resume_turn",
     "run_turn",
     "workspace_toolset",
 ]
@@ -97,13 +112,20 @@ __all__ = [
 _HOMES = {
     ".flows.callbacks": ("CallbackPolicy", "CallbackSink", "ToolDenied"),
     ".flows.flow": ("Flow", "STANDARD"),
+    ".flows.fork": ("fork_turn",),
     ".flows.interrupt": ("Interrupt",),
+    ".flows.journal.recorded": ("Departure",),
+    ".flows.model_cache": ("cached",),
     ".flows.models": ("create_model",),
+    ".flows.replay": ("Replayed", "replay_turn"),
+    ".flows.resume": ("resume_turn",),
     ".flows.runner": ("run_turn",),
     ".flows.sinks": ("JsonlSink", "MemorySink", "NullSink", "Tee", "event_json"),
     ".flows.store": ("Store",),
+    ".flows.trees": ("Trees",),
     ".nodes.deps": ("Limits",),
     ".nodes.errors": (
+        "ContextOverflow",
         "FlowError",
         "IllegalState",
         "ProviderError",

@@ -19,6 +19,7 @@ EPILOG = """\b
 Examples:
   turngraph doctor
   turngraph doctor --local
+  turngraph doctor --repair
   turngraph doctor --output json | jq '.sections[].lines[] | select(.status == "problem")'
 """
 
@@ -32,12 +33,15 @@ def doctor(
     local: Annotated[
         bool, typer.Option("--local", help="Ask the usual ports of this machine for Ollama, llama.cpp and vLLM.")
     ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="First mend the store where it is damaged; the damaged file is kept.")
+    ] = False,
     output: Annotated[Literal["text", "json"], typer.Option(help="For a person, or one JSON document.")] = "text",
 ) -> int:
     """Say what is configured, which model would answer and why, and how to mend what is missing.
 
-    Nothing is written, no key's value is shown, and no server is asked, except those of this machine with --local.
-    Lines are ok, missing (could be there, need not) or problem (does not work).
+    Nothing is written without --repair, no key's value is shown, and no server is asked, except those of this machine
+    with --local. Lines are ok, missing (could be there, need not) or problem (does not work).
 
     With --output json: schema (turngraph.doctor/1), can_run, sections [{title, lines [{status, text, mend,
     blocks}]}].
@@ -46,7 +50,7 @@ def doctor(
     """
     from ..doctor import examine
 
-    report = examine(os.environ, cwd or Path.cwd(), local=local)
+    report = examine(os.environ, cwd or Path.cwd(), local=local, repair=repair)
     typer.echo(json.dumps(_document(report)) if output == "json" else _text(report))
     sys.stdout.flush()
     return 0 if report.can_run else 2

@@ -19,6 +19,7 @@ from ..files_at import tree_at
 from ..fork import fork_turn
 from ..prompt import system_prompt
 from ..resume import limits_of
+from ..runs import named_turn
 from ..settings import load_settings
 from ..store import Store, TurnHead
 from ..trees import Trees
@@ -32,7 +33,7 @@ from .prompt import Prompt
 class ForkOptions:
     """One `turngraph turn fork`: `worktree` is where the files go, `here` to work on those of now instead."""
 
-    turn: str
+    turn: str | None
     at: int
     prompt: Prompt | None
     worktree: Path | None
@@ -59,7 +60,7 @@ def fork_once(options: ForkOptions) -> int:
     listen_to_debug(options.shown)
     settings = load_settings()
     with Store.open(settings.store) as store:
-        turn_id = store.find_turn(options.turn)
+        turn_id = named_turn(store, options.turn)
         head = store.turn_body(turn_id).head
         asked = asked_again(head, options.chosen, settings)
         limits = replace(limits_of(head), **options.chosen.limits)

@@ -13,6 +13,7 @@ from ...tools.wording import count
 from ..asked import Asked
 from ..flow import Flow
 from ..replay import Replayed, replay_turn
+from ..runs import named_turn
 from ..settings import Settings, load_settings
 from ..store import Store, TurnHead
 from ..swap import never_asked
@@ -22,7 +23,7 @@ from .options import Chosen
 from .terminal import visible
 
 
-def replay_once(turn: str, chosen: Chosen, output: str) -> int:
+def replay_once(turn: str | None, chosen: Chosen, output: str) -> int:
     """Replay a turn, say what it came to, and return the exit code.
 
     Raises:
@@ -30,7 +31,7 @@ def replay_once(turn: str, chosen: Chosen, output: str) -> int:
     """
     settings = load_settings()
     with Store.open(settings.store) as store:
-        turn_id = store.find_turn(turn)
+        turn_id = named_turn(store, turn)
         flow = _flow(store.turn_body(turn_id).head, chosen, settings)
         replayed = anyio.run(lambda: replay_turn(store, turn_id, flow=flow))
     sys.stdout.write(_as_json(replayed) if output == "json" else _as_text(replayed))

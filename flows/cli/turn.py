@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _Format = Annotated[Literal["text", "json"], typer.Option("--output", help="For a person, or one JSON document.")]
-_TurnArgument = Annotated[str, typer.Argument(metavar="ID", help="The turn; the first digits of its id do.")]
+_TurnArgument = Annotated[str | None, typer.Argument(metavar="ID", help="The turn; the first digits of its id do.")]
+_LastOption = Annotated[bool, typer.Option("--last", help="The newest turn, of any directory.")]
 _NEWEST = 20
 
 LIST_EPILOG = """\b
@@ -40,7 +41,7 @@ Examples:
 """
 REPLAY_EPILOG = """\b
 Examples:
-  turngraph turn replay 3f2a91
+  turngraph turn replay --last
   turngraph turn replay 3f2a91 --swap dispatch=./mine.py:Dispatch
 """
 FORK_EPILOG = """\b
@@ -101,8 +102,8 @@ def list_turns(
 
 @app.command(epilog=SHOW_EPILOG)
 def show(
-    turn: Annotated[str | None, typer.Argument(metavar="ID", help="The turn; the first digits of its id do.")] = None,
-    last: Annotated[bool, typer.Option("--last", help="The newest turn, of any directory.")] = False,
+    turn: _TurnArgument = None,
+    last: _LastOption = False,
     output: _Format = "text",
 ) -> None:
     """Show the journal of a turn, visit by visit.
@@ -115,13 +116,13 @@ def show(
     last visit. events are {kind} and what belongs to it: reply, result, unknown, repair, prune, compact, seal, tree,
     external, resume, guidance, damaged.
     """
-    if (turn is None) is not last:
-        raise Misuse("name one turn: give its ID, or --last")
+    _need_one(turn, last)
+    from ..runs import named_turn
     from ..summaries import summary_of
     from ..told import tell
 
     with _open_store() as store:
-        turn_id = _newest(store) if turn is None else store.find_turn(turn)
+        turn_id = named_turn(store, turn)
         journal, body = store.journal(turn_id), store.turn_body(turn_id)
     summary, steps = summary_of(turn_id, journal), tell(journal)
     if output == "json":
@@ -170,7 +171,8 @@ def resume(
 
 @app.command(epilog=REPLAY_EPILOG)
 def replay(
-    turn: _TurnArgument,
+    turn: _TurnArgument = None,
+    last: _LastOption = False,
     flow: FlowOption = None,
     swap: SwapOption = None,
     output: _Format = "text",
@@ -186,6 +188,7 @@ def replay(
 
     Exit codes: 0 all visits were as recorded, 1 one departed from the record, 2 there is no such turn or flow.
     """
+    _need_one(turn, last)
     from .replaying import replay_once
 
     return replay_once(turn, Chosen(flow=flow, swap=swap), output)
@@ -195,7 +198,8 @@ def replay(
 @with_turn_options
 def fork(
     *,
-    turn: _TurnArgument,
+    turn: _TurnArgument = None,
+    last: _LastOption = False,
     at: Annotated[
         int,
         typer.Option("--at", min=0, metavar="N", help="The visit after which it begins; 0 is the beginning."),
@@ -225,6 +229,7 @@ def fork(
     here; a --swap wins over one of the record. What it shows, its JSON and its exit codes are those of `turngraph
     run`.
     """
+    _need_one(turn, last)
     if here and worktree is not None:
         raise Misuse("--here works on the files of now and --worktree on those of then; give only one of them")
     prompt = None if edit_prompt is None else read_prompt(edit_prompt, None if edit_prompt == "-" else False)
@@ -242,8 +247,6 @@ def _open_store() -> Store:
     return Store.open(load_settings().store)
 
 
-def _newest(store: Store) -> str:
-    found = store.latest_turns(1)
-    if not found:
-        raise Misuse("there are no turns yet; turngraph run begins one")
-    return found[0]
+def _need_one(turn: str | None, last: bool) -> None:
+    if (turn is None) is not last:
+        raise Misuse("name one turn: give its ID, or --last")
