@@ -122,8 +122,8 @@ def catch_up(store: Store, found: Standing) -> None:
             state.reply = state.reply_row = None
             state.retries = registry.retries(state.retries)
             state.session.tool_registry = ToolCallRegistry()
-        elif isinstance(record.body, PruneBody | CompactBody) and found.visits:
-            unsealed = state.session.messages[_sealed(state) :]
+        elif isinstance(record.body, PruneBody | CompactBody):
+            unsealed = state.session.messages[_sealed(state) :] if found.visits else []
             kept, _ = sanitise(store.load_messages(state.session_id, record.id).messages)
             state.session.messages = [*without_last_usage(kept), *unsealed]
             state.history_row = record.id

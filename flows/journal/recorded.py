@@ -221,18 +221,24 @@ def _grouped(journal: Sequence[Record]) -> list[list[Record]]:
     groups: list[list[Record]] = [[]]
     for record in journal:
         if isinstance(record.body, ResumeBody):
-            groups[-1] = [row for row in groups[-1] if not _is_written_again(row.body)]
+            groups[-1] = _kept_by_resume(groups[-1])
         groups[-1].append(record)
         if isinstance(record.body, VisitBody):
             groups.append([])
     return groups
 
 
+def _kept_by_resume(rows: Sequence[Record]) -> list[Record]:
+    """What a visit wrote before it was cut off, without what it writes again: what it did to the history it does not."""
+    done = max((row.id for row in rows if isinstance(row.body, PruneBody | CompactBody | SealBody)), default=0)
+    return [row for row in rows if row.id <= done or not _is_written_again(row.body)]
+
+
 def _is_written_again(body: Body | None) -> bool:
     """Whether a node that runs again after a cut writes such a row again; what it received, it finds there."""
     if isinstance(body, MessageBody):
         return body.replaces is not None or not isinstance(body.message, ModelResponse)
-    return isinstance(body, RepairBody | PruneBody | CompactBody)
+    return isinstance(body, RepairBody)
 
 
 def _effects(journal: Sequence[Record]) -> dict[str, Effect]:

@@ -23,7 +23,7 @@ from turngraph.nodes.slots import CallStatus, Slot
 from turngraph.nodes.state import RequestContext, TurnState
 from turngraph.tools.effects import Effect
 
-from ..stored import answered, filled, head, said
+from ..stored import answered, filled, head, outcome_of, said, seal_all
 from ..test_resume import REPLIES, WRITES, Cut, World, power_cut, replies_in
 from ..test_resume import said as said_in
 from .test_standing import plain
@@ -143,10 +143,13 @@ SUMMARISED: dict[str, tuple[tuple[Reply, ...], Limits]] = {
 }
 
 
-async def long_session(store: Store) -> str:
+def long_session(store: Store) -> str:
     session = store.create_session("")
-    for _ in range(2):
-        await run_turn("say it", model=ScriptedModel(LONG), store=store, session=session)
+    for number, reply in enumerate((LONG, LONG, "Short.")):
+        turn, prompt = head(session, f"turn-{number}"), said("say it")
+        with store.begin_turn(turn, prompt) as log:
+            seal_all(log, [prompt, answered(reply)])
+            log.end(outcome_of(turn))
     return session
 
 
@@ -177,19 +180,19 @@ def timeless(said: Any) -> str:
 async def test_a_turn_that_shortens_its_history_is_cut_at_any_write_and_asks_nothing_twice(script: str) -> None:
     replies, limits = SUMMARISED[script]
     with Store.in_memory() as store:
-        session = await long_session(store)
+        session = long_session(store)
         whole = ScriptedModel(*replies)
         straight = await shortened(store, session, whole, limits)
         history = timeless(said_in(store, session))
         bodies = [record.body for record in store.journal(straight.turn_id)]
     assert (straight.outcome, len(whole.requests)) == (Outcome.COMPLETED, len(replies))
-    assert sum(isinstance(body, CompactBody) for body in bodies) == 1
+    assert [body.kept for body in bodies if isinstance(body, CompactBody)] == [1]
 
     number = 0
     while True:
         number += 1
         with Store.in_memory() as store:
-            session = await long_session(store)
+            session = long_session(store)
             try:
                 with power_cut(number, before=number % 2 == 0):
                     await shortened(store, session, ScriptedModel(*replies), limits)
