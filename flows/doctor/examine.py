@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from . import environment, flow, model, servers, settings, store, versions
+from . import environment, flow, mending, model, servers, settings, store, versions
 from .report import Line, Report, Section, problem
 
 
-def examine(environ: Mapping[str, str], workdir: Path, *, local: bool = False) -> Report:
-    """Look at everything a turn in `workdir` needs. With `local`, ask the usual ports of this machine for servers."""
+def examine(environ: Mapping[str, str], workdir: Path, *, local: bool = False, repair: bool = False) -> Report:
+    """Look at everything a turn in `workdir` needs.
+
+    With `local`, ask the usual ports of this machine for servers; with `repair`, mend the store before.
+    """
     found = partial(settings.in_force, environ, workdir)
     sections: list[tuple[str, Callable[[], Iterable[Line]]]] = [
         ("Versions", versions.lines),
@@ -24,6 +27,8 @@ def examine(environ: Mapping[str, str], workdir: Path, *, local: bool = False) -
     ]
     if local:
         sections.insert(5, ("Local servers", servers.lines))
+    if repair:
+        sections.insert(0, ("Repair", partial(mending.lines, environ, workdir)))
     return Report(tuple(Section(title, _looked(look)) for title, look in sections))
 
 

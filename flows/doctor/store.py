@@ -1,11 +1,10 @@
-"""Whether the store is healthy. It is only read, and nothing is left beside it."""
+"""Whether the store is sound. It is only read, and nothing is left beside it."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import stat
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -72,9 +71,9 @@ def _contents(path: Path, log: int) -> Iterator[Line]:
                     blocks=True,
                 )
                 return
-            checked = _integrity(connection, path)
-            yield checked
-            if version and not checked.blocks:
+            checked = list(_checked(connection)) if version else []
+            yield from checked
+            if version and not any(line.blocks for line in checked):
                 counted = (
                     "SELECT count(*) FILTER (WHERE kind = 'session'), count(*) FILTER (WHERE kind = 'turn') FROM log"
                 )
@@ -83,28 +82,37 @@ def _contents(path: Path, log: int) -> Iterator[Line]:
                 held = f"{count(sessions, 'session')} with {count(turns, 'turn')}"
                 yield ok(f"{held}, schema version {version}{old}")
     except sqlite3.Error as error:
-        yield problem(f"the store {path} cannot be read: {error}", _rescue(path), blocks=True)
+        damaged = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_CORRUPT
+        yield problem(f"the store {path} cannot be read: {error}", _MEND if damaged else _rescue(path), blocks=True)
 
 
 _IDENTITY = ("application_id", "user_version")
 
 
-def _integrity(connection: sqlite3.Connection, path: Path) -> Line:
-    deadline = time.monotonic() + _CHECK_SECONDS
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+def _checked(connection: sqlite3.Connection) -> Iterator[Line]:
+    from ..store.repair import check
+
     try:
-        found = [row[0] for row in connection.execute("PRAGMA quick_check(5)")]
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-            raise
-        return missing(f"it is too large to be checked whole in {_CHECK_SECONDS:.0f} s", f"sqlite3 {path} .selftest")
-    finally:
-        connection.set_progress_handler(None, 0)
-    if found == ["ok"]:
-        return ok("its pages and indexes are whole")
-    return problem(
-        f"the store is damaged: {'; '.join(' '.join(one.split()) for one in found)}", _rescue(path), blocks=True
-    )
+        found = check(connection, _CHECK_SECONDS)
+    except TimeoutError:
+        yield missing(f"it is too large to be checked whole in {_CHECK_SECONDS:.0f} s", f"{_MEND}, which takes longer")
+        return
+    if found.pages or found.skipped:
+        told = "; ".join(
+            [*found.pages, *[f"{count(found.skipped, 'row')} at most on unreadable pages"] * (found.skipped > 0)]
+        )
+        yield problem(f"the store is damaged: {told}", _MEND, blocks=True)
+    else:
+        yield ok("its pages and indexes are whole")
+    if found.unreadable:
+        yield problem(f"{count(found.unreadable, 'row')} of {found.rows:,} cannot be decoded", _MEND)
+    if found.torn:
+        yield problem(f"{count(found.torn, 'seal')} name rows that are lost: histories lack what they hold", _MEND)
+    if found.strays:
+        yield problem(f"{count(found.strays, 'row')} belong to a session or a turn that is lost", _MEND)
+
+
+_MEND = "turngraph doctor --repair"
 
 
 def _rescue(path: Path) -> str:

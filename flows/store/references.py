@@ -41,6 +41,18 @@ def referred(kind: str, facts: str) -> list[int]:
     return [row for row in named if isinstance(row, int)]
 
 
+def named_in(facts: str) -> set[int]:
+    """The rows that a seal makes visible."""
+    rows: set[int] = set()
+
+    def note(row: int) -> int:
+        rows.add(row)
+        return row
+
+    _moved(known_facts(facts).get("items"), note)
+    return rows
+
+
 def _holder(told: dict[str, Any], place: str) -> tuple[dict[str, Any] | None, str]:
     """The object that holds a place, if there is one, and the place's name in it."""
     outer, _, name = place.rpartition(".")

@@ -21,6 +21,8 @@ from turngraph.flows.store import Store
 from turngraph.flows.store.schema import APPLICATION_ID, MIGRATIONS
 from turngraph.nodes.errors import UsageError
 
+from .stored import texts_of, whole_turn
+
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -198,6 +200,46 @@ def test_a_store_that_cannot_be_used_blocks_and_says_how_to_go_on(
     (line,) = [line for line in lines(report, "Store") if line.blocks]
     assert words in line.text
     assert line.mend
+
+
+def test_a_damaged_store_is_mended_and_what_was_done_is_counted(environ: dict[str, str], tmp_path: Path):
+    path = Path(environ["TURNGRAPH_STORE"])
+    with Store.open(path) as store:
+        session = store.create_session("/work")
+        whole_turn(store, session, "a" * 32, "first")
+        whole_turn(store, session, "b" * 32, "second")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("DROP TRIGGER log_never_deleted; DELETE FROM log WHERE kind = 'message' AND id < 6")
+    path.chmod(0o640)
+    report = examine(environ, tmp_path / "work")
+    assert report.can_run
+    problems = [line for line in lines(report, "Store") if line.status == "problem"]
+    assert [line.mend for line in problems] == [f"chmod 600 {path}", "turngraph doctor --repair"]
+    assert "1 seal" in problems[1].text
+
+    mended = examine(environ, tmp_path / "work", repair=True)
+    said = "\n".join(line.text for line in lines(mended, "Repair"))
+    kept = next(file for file in path.parent.iterdir() if "damaged" in file.name)
+    for words in (f"kept as {kept}", "1 seal that name"):
+        assert words in said
+    assert [line for line in lines(mended, "Store") if line.status == "problem"] == []
+    with Store.open(path) as store:
+        assert texts_of(store, session) == ["second", "done"]
+    path.chmod(0o640)
+    sound, private = lines(examine(environ, tmp_path / "work", repair=True), "Repair")
+    assert ("nothing was repaired" in sound.text, "mode 640 before" in private.text) == (True, True)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("how", ["pages", "no database", "another program's", "newer", "a folder", "nothing"])
+def test_a_repair_of_whatever_is_there_is_told(how: str, environ: dict[str, str], tmp_path: Path):
+    path = Path(environ["TURNGRAPH_STORE"])
+    if how != "nothing":
+        _spoil(filled_store(environ), how)
+    told = lines(examine(environ, tmp_path / "work", repair=True), "Repair")
+    assert told
+    if how in ("no database", "another program's", "newer"):
+        assert [(line.status, str(path) in line.text) for line in told] == [("problem", True)]
 
 
 def test_a_store_that_cannot_be_created_blocks(environ: dict[str, str], tmp_path: Path):
