@@ -220,3 +220,40 @@ def test_export(bench: Workbench, server: ScriptedServer, tmp_path: Path) -> Non
     assert (full.code, len(full.complaints)) == (1, 1)
     nowhere = bench.run("session", "export", session, "-o", str(tmp_path / "none" / "x"))
     assert (nowhere.code, len(nowhere.complaints)) == (2, 1)
+
+
+def test_a_bundle_goes_on_elsewhere(bench: Workbench, server: ScriptedServer, tmp_path: Path) -> None:
+    """With its journals, also that of the session it was forked from, and without secrets; torn, all but the torn."""
+    bench.write("a.txt", "one\n")
+    server.add(calls(call("read_file", path="a.txt")), say("It says one."), say("Bye."), say("Still here."))
+    first = bench.turn("my token is sesame-sesame", server).document
+    fork = bench.run("session", "fork", first["session_id"]).stdout.strip()
+    second = bench.turn("bye", server, "--session", fork).document
+    target = tmp_path / "talk.jsonl"
+    secret = {"MY_TOKEN": "sesame-sesame"}
+    done = bench.run("session", "export", fork, "--format", "bundle", "-o", str(target), env=secret)
+    assert (done.code, done.stdout, "left out" in done.stderr) == (0, "", True)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert b"sesame" not in target.read_bytes()
+
+    (tmp_path / "elsewhere").mkdir()
+    other = Workbench(tmp_path / "elsewhere")
+    taken = other.run("session", "import", str(target))
+    assert (taken.code, taken.stdout.strip(), taken.complaints) == (0, fork, [])
+    expected = outline(bench.history(fork))
+    expected[0] = "user: my token is [redacted MY_TOKEN]"
+    assert outline(other.history(fork)) == expected
+    for turn in (first["turn_id"], second["turn_id"]):
+        shown = json.loads(other.run("turn", "show", turn, "--output", "json").stdout)
+        original = json.loads(bench.run("turn", "show", turn, "--output", "json").stdout)
+        assert [visit["role"] for visit in shown["visits"]] == [visit["role"] for visit in original["visits"]]
+    assert other.turn("are you there?", server, "--session", fork).document["answer"] == "Still here."
+    assert server.last.roles == ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
+
+    again = other.run("session", "import", "-", stdin=target.read_text()[:-60])
+    assert again.code == 0
+    assert again.stdout.strip() not in ("", fork)
+    assert "1 row" in again.complaints[0]
+    for wrong in (bench.settings, tmp_path / "nowhere", tmp_path):
+        refused = other.run("session", "import", str(wrong))
+        assert (refused.code, len(refused.complaints), refused.stdout) == (2, 1, "")

@@ -58,3 +58,15 @@ def test_control_characters_of_a_path_are_not_written_to_the_terminal(bench: Wor
     done = bench.run("doctor", env={"TURNGRAPH_STORE": str(bench.root / "a\x1b[31mb.db")})
     assert "\x1b" not in done.stdout
     assert "a\\x1b[31mb.db" in done.stdout
+
+
+def test_repair_is_done_only_when_asked_for(bench: Workbench):
+    bench.run("run", "--cwd", str(bench.workspace), "hello")
+    whole = bench.store_path.read_bytes()
+    bench.store_path.write_bytes(whole[: len(whole) - 1024])
+    looked = bench.run("doctor", "--output", "json")
+    assert (looked.code, bench.store_path.read_bytes()) == (2, whole[:-1024])
+    mended = bench.run("doctor", "--repair")
+    assert mended.stdout.startswith("Repair\n")
+    assert mended.code == 0
+    assert bench.run("doctor").code == 0
