@@ -53,7 +53,7 @@ async def replay_turn(store: Store, turn_id: str, *, flow: Flow = STANDARD) -> R
         raise UsageError(f"turn {turn_id} begins with {role}, a role that the flow {flow.name} does not have")
     async with equipped(
         FunctionModel(stream_function=_never_asked, model_name="replay"),
-        [RecordedToolset(recording.effects)],
+        [RecordedToolset(recording.tools(found.state.offered))],
         policy=Auto(),
         limits=limits,
         instructions=turn.head.instructions,

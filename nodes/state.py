@@ -75,7 +75,8 @@ class TurnState:
     store that no seal covers yet, and `history_row` is the row that says how the history was rewritten last.
     `batches` holds positions of slots: batches run one after another, the calls of one batch side by side.
     `guidance` is said to the model once, with the next request, and is not kept. `retries` counts, by tool name,
-    calls in a row whose arguments or result asked the model to try again.
+    calls in a row whose arguments or result asked the model to try again. `offered` are the names of the tools that
+    the model can call in this iteration, by their effect.
     """
 
     turn_id: str
@@ -95,6 +96,7 @@ class TurnState:
     guidance: str | None = None
     unusable_replies: int = 0
     retries: dict[str, int] = field(default_factory=dict[str, int])
+    offered: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     usage: RunUsage = field(default_factory=RunUsage)
     cost: Decimal | None = Decimal(0)
     answer: str = ""

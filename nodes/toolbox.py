@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model
 from pydantic_ai.tool_manager import ToolManager
-from pydantic_ai.tools import RunContext
+from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 
+from ..tools.effects import effect_of
 from .errors import UsageError
 from .state import TurnState
 
@@ -39,6 +41,7 @@ class Toolbox:
                 self._manager = await replace(self._manager, ctx=None).for_run_step(self._context(state))
             except UserError as error:
                 raise UsageError(f"the tools cannot be used together: {error.message}") from error
+            state.offered = _by_effect(self._manager.tool_defs)
         return self._manager
 
     def _context(self, state: TurnState) -> RunContext[Any]:
@@ -54,3 +57,10 @@ class Toolbox:
             run_id=state.turn_id,
             conversation_id=state.session_id,
         )
+
+
+def _by_effect(tools: Iterable[ToolDefinition]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for tool in tools:
+        names.setdefault(effect_of(tool).value, []).append(tool.name)
+    return names

@@ -26,6 +26,7 @@ PLAIN = (
     "reply_row",
     "history_row",
     "retries",
+    "offered",
     "edited_files",
     "batches",
     "unsealed",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from ...graphs.declared import END
 from ...nodes.deps import KnownCall, Visit
@@ -20,27 +19,27 @@ from ...tools.effects import Effect
 from ..store import (
     Body,
     CompactBody,
+    EndBody,
     FailureBody,
     IntentBody,
     MessageBody,
     PruneBody,
-    Record,
     RepairBody,
     ResultBody,
-    ResumeBody,
     SealBody,
     Store,
     VisitBody,
 )
+from .comparing import clip, same, short
 from .past import known_calls
+from .recorded_rows import by_visit, tools_of
 from .standing import standing
 
 _What = Literal["request", "calls", "writes", "state", "transition"]
 _Written = MessageBody | RepairBody | PruneBody | CompactBody | SealBody
 
-_SHOWN = 400
-_COUNTED_LIVE = {"usage", "retries", "cost"}
-"""What tools count while they run, which they do not in a replay."""
+_GIVEN = {"offered"}
+"""What the record gives the replay, which has it for the whole turn."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,10 @@ class Recording:
         self._visits = [record for record in journal if isinstance(record.body, VisitBody)]
         if not self._visits:
             raise StoreError(f"turn {turn_id} has no visits to replay: it was cut off at its beginning")
-        self._rows = _grouped(journal)
+        self._rows = by_visit(journal)
         self._calls = known_calls(journal)
-        self.effects: Mapping[str, Effect] = _effects(journal)
+        self._ends = any(isinstance(record.body, EndBody) for record in journal)
+        self._journal = journal
         self.begins = cast(VisitBody, self._visits[0].body).visit.number - 1
         self.total = len(self._visits)
         self.passed = 0
@@ -88,6 +88,10 @@ class Recording:
     def _over(self) -> bool:
         return self.departure is not None or self.passed == self.total
 
+    def tools(self, before: Mapping[str, Sequence[str]]) -> Mapping[str, Effect]:
+        """The tools that the turn had; `before` are those by effect that it began with."""
+        return tools_of(self._journal, before)
+
     # the past
 
     def reply(self, state: TurnState) -> tuple[ModelResponse, int] | None:
@@ -100,12 +104,15 @@ class Recording:
                 self._left.remove(row)
                 self._compare_requests(state)
                 return body.message, row.id
-        raise self._depart("request", "no further request", f"a request after {_last(state.session.messages)}")
+        last = short(state.session.messages[-1]) if state.session.messages else "nothing"
+        raise self._depart("request", "no further request", f"a request after {last}")
 
     def call(self, state: TurnState, slot: Slot) -> KnownCall | None:
         if self._over:
             return None
         known = self._calls.get((state.iteration, slot.position))
+        if known is None and not self._ends:
+            return None  # it would have been run when the turn was cut off
         if known is None:
             raise self._depart("calls", f"no call {slot.position + 1}", f"a call of {slot.call.tool_name}")
         if known.part is not None and known.part.tool_name != slot.call.tool_name:
@@ -117,7 +124,7 @@ class Recording:
     def message(self, message: ModelMessage, *, replaces: int | None = None) -> int:
         if message == self._turn.prompt:
             return self._turn.prompt_row
-        return self._written(MessageBody(message, replaces), _short(message))
+        return self._written(MessageBody(message, replaces), short(message))
 
     def failure(self, error: ProviderError) -> int:
         return 0
@@ -132,6 +139,9 @@ class Recording:
         if known is None or known.row is None or known.status is not slot.status:
             recorded = "no result" if known is None else f"the result {known.status}"
             raise self._depart("calls", recorded, f"the result {slot.status} of {slot.call.tool_name}")
+        if not same(known.part, slot.result):
+            recorded, replayed = (clip(f"the result {part and part.content}") for part in (known.part, slot.result))
+            raise self._depart("calls", recorded, replayed)
         return known.row
 
     def repair(self, description: str) -> int:
@@ -155,10 +165,10 @@ class Recording:
         body = cast(VisitBody, self._visits[self.passed].body)
         if (body.visit.role, body.visit.to) != (visit.role, visit.to):
             raise self._depart("transition", _went(body.visit), _went(visit))
-        names = (body.changed.keys() | changed.keys()) - _COUNTED_LIVE
+        names = (body.changed.keys() | changed.keys()) - _GIVEN
         for name in sorted(names if body.changed else ()):
-            if body.changed.get(name) != changed.get(name):
-                one, other = (f"{name} = {_clip(repr(side.get(name)))}" for side in (body.changed, changed))
+            if _decided(name, body.changed) != _decided(name, changed):
+                one, other = (f"{name} = {clip(repr(side.get(name)))}" for side in (body.changed, changed))
                 raise self._depart("state", one, other)
         self.passed += 1
         self._open(self.passed)
@@ -176,8 +186,8 @@ class Recording:
         row = next((row for row in self._left if type(row.body) is type(body)), None)
         if row is None:
             raise self._depart("writes", "nothing", said)
-        if not _same(row.body, body):
-            raise self._depart("writes", _clip(_told(row.body)), said)
+        if not same(row.body, body):
+            raise self._depart("writes", clip(_told(row.body)), said)
         self._left.remove(row)
         return row.id
 
@@ -189,13 +199,13 @@ class Recording:
         sent = state.session.messages
         at = self.begins + self.passed
         recorded = standing(self._store, self._turn_id, at).state.session.messages
-        if _same(recorded, sent):
+        if same(recorded, sent):
             return
         if cast(VisitBody, self._visits[self.passed].body).visit.to not in (None, END):
             recorded = standing(self._store, self._turn_id, at + 1).state.session.messages
         for number, (one, other) in enumerate(zip(recorded, sent, strict=False), 1):
-            if not _same(one, other):
-                raise self._depart("request", f"message {number} {_short(one)}", f"message {number} {_short(other)}")
+            if not same(one, other):
+                raise self._depart("request", f"message {number} {short(one)}", f"message {number} {short(other)}")
         if len(recorded) != len(sent):
             raise self._depart("request", f"{len(recorded)} messages", f"{len(sent)} messages")
 
@@ -203,6 +213,8 @@ class Recording:
         visit = cast(VisitBody, self._visits[min(self.passed, self.total - 1)].body).visit
         if self.passed < self.total and visit.to is None:
             return Departed(f"the record ends in visit {visit.number}: {visit.error}")
+        if self.passed == self.total and not self._ends:
+            return Departed(f"the record ends after visit {visit.number}: the turn was cut off there")
         if self.departure is None:
             self.departure = Departure(visit.number, visit.role, what, recorded, replayed)
         return Departed(f"visit {visit.number} ({visit.role}) departs from the record")
@@ -213,74 +225,12 @@ def _went(visit: Visit) -> str:
 
 
 def _told(body: Body | None) -> str:
-    return _short(body.message) if isinstance(body, MessageBody) else repr(body)
+    return short(body.message) if isinstance(body, MessageBody) else repr(body)
 
 
-def _grouped(journal: Sequence[Record]) -> list[list[Record]]:
-    """The rows of each visit, which come before its own; of one that was cut off, without what it wrote again then."""
-    groups: list[list[Record]] = [[]]
-    for record in journal:
-        if isinstance(record.body, ResumeBody):
-            groups[-1] = _kept_by_resume(groups[-1])
-        groups[-1].append(record)
-        if isinstance(record.body, VisitBody):
-            groups.append([])
-    return groups
-
-
-def _kept_by_resume(rows: Sequence[Record]) -> list[Record]:
-    """What a visit wrote before it was cut off, without what it writes again: what it did to the history it does not."""
-    done = max((row.id for row in rows if isinstance(row.body, PruneBody | CompactBody | SealBody)), default=0)
-    return [row for row in rows if row.id <= done or not _is_written_again(row.body)]
-
-
-def _is_written_again(body: Body | None) -> bool:
-    """Whether a node that runs again after a cut writes such a row again; what it received, it finds there."""
-    if isinstance(body, MessageBody):
-        return body.replaces is not None or not isinstance(body.message, ModelResponse)
-    return isinstance(body, RepairBody)
-
-
-def _effects(journal: Sequence[Record]) -> dict[str, Effect]:
-    effects: dict[str, Effect] = {}
-    for record in journal:
-        if isinstance(record.body, IntentBody):
-            effects[record.body.name] = record.body.effect
-        elif isinstance(record.body, ResultBody):
-            effects.setdefault(record.body.part.tool_name, record.body.effect)
-    return effects
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two messages, or rows, say the same, whenever they did."""
-    if isinstance(one, SealBody) and isinstance(other, SealBody):
-        return one.messages == other.messages
-    if is_dataclass(one) and type(one) is type(other):
-        names = [field.name for field in fields(one)]
-        return all(_same(getattr(one, name), getattr(other, name)) for name in names)
-    if isinstance(one, list) and isinstance(other, list):
-        parts, others = cast(list[Any], one), cast(list[Any], other)
-        return len(parts) == len(others) and all(map(_same, parts, others))
-    if isinstance(one, datetime):
-        return isinstance(other, datetime)
-    return one == other
-
-
-def _short(message: ModelMessage) -> str:
-    kind = "request" if isinstance(message, ModelRequest) else "reply"
-    return f"({kind}) {_clip(' | '.join(_parts(message)))}"
-
-
-def _parts(message: ModelMessage) -> Iterator[str]:
-    for part in message.parts:
-        content: Any = getattr(part, "content", None) or getattr(part, "args", None)
-        name = getattr(part, "tool_name", part.part_kind)
-        yield f"{name}: {' '.join(str(content).split())}"
-
-
-def _last(messages: Sequence[ModelMessage]) -> str:
-    return _short(messages[-1]) if messages else "nothing"
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} [{len(text) - _SHOWN} more characters]"
+def _decided(name: str, changed: Mapping[str, Any]) -> Any:
+    """A change as it counts: what the policy approved of the calls is in their results."""
+    value: Any = changed.get(name)
+    if name != "slots" or not value:
+        return value
+    return [{key: of for key, of in slot.items() if key != "approved"} for slot in cast(list[dict[str, Any]], value)]

@@ -21,7 +21,7 @@ from turngraph.testing import NodeContract
 
 WRITES: dict[type[TurnNode], set[str]] = {
     nodes.PrepareHistory: {"session.messages", "unsealed"},
-    nodes.Stream: {"answer", "guidance", "iteration", "reply", "reply_row"},
+    nodes.Stream: {"answer", "guidance", "iteration", "offered", "reply", "reply_row"},
     nodes.ProcessNode: {
         *("answer", "cost", "guidance", "reply", "reply_row", "session.thoughts", "task_completed"),
         *("unusable_replies", "usage"),
