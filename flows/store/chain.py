@@ -74,6 +74,16 @@ def last_reply(database: Database, session: int) -> int | None:
     return None
 
 
+def is_cut_since_last_reply(database: Database, session: int, upto: int | None) -> bool:
+    """Whether something was cleared or summarised after the last reply of a history, as its row `upto` saw it."""
+    for link in links(database, session, upto):
+        if link.kind in ("prune", "compact"):
+            return True
+        if link.kind == "seal" and link.facts.get("replies"):
+            return False
+    return False
+
+
 @dataclass
 class _Walk:
     """What is known on the way back.

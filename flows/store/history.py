@@ -21,8 +21,9 @@ from pydantic_ai.messages import (
 )
 
 from ...nodes.history.prune import PLACEHOLDER, clear
+from ...nodes.history.tokens import without_last_usage
 from ...nodes.reply import split_thoughts
-from .chain import Item, Unit, history_units, sealed_unit
+from .chain import Item, Unit, history_units, is_cut_since_last_reply, sealed_unit
 from .codec import call_of, read_array, read_facts, read_result
 from .database import Database
 from .records import LoadedHistory
@@ -48,7 +49,11 @@ _Rows = dict[int, _Row]
 def load_history(database: Database, session: int, upto: int | None = None) -> LoadedHistory:
     """The history of the session of a row, as its row `upto` saw it."""
     with _undisturbed():
-        return _load(database, history_units(database, session, upto))
+        loaded = _load(database, history_units(database, session, upto))
+    # What the last reply counted is gone by now, so it would be taken for the size of what is left.
+    if is_cut_since_last_reply(database, session, upto):
+        return loaded._replace(messages=without_last_usage(loaded.messages))
+    return loaded
 
 
 def load_seals(database: Database, rows: Sequence[int]) -> list[ModelMessage]:

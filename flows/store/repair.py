@@ -26,7 +26,7 @@ from .writer import timestamp
 
 _ID = re.compile("[0-9a-f]{12}")
 _HEADER = struct.Struct(">16sH6xII36xI20xI")
-"""Of an SQLite file: what it is, the size of a page, its last change, its pages, whose it is, the change of that count."""
+"""Of an SQLite file: what it is, the size of a page, its last change, its pages, whose it is, that change again."""
 _LARGEST = 2**40
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 

@@ -21,9 +21,11 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.usage import RequestUsage
 from turngraph.flows.store import CompactBody, PruneBody, Store, TurnWriter
 from turngraph.nodes.history.compact import compacted
 from turngraph.nodes.history.prune import PLACEHOLDER, clear
+from turngraph.nodes.history.tokens import estimate
 from turngraph.nodes.slots import CallStatus
 
 from ..stored import answered, filled, head, joined, outcome_of, said, seal_all, texts_of
@@ -194,6 +196,19 @@ def test_what_came_from_outside_during_a_turn_outlives_its_cut(store: Store) -> 
         seal_all(log, [answered("three")])
         log.end(outcome_of(turn))
     assert texts_of(store, session) == ["summary", "three", "outside"]
+
+
+def test_a_reply_before_a_cut_no_longer_tells_the_size_of_the_context(store: Store) -> None:
+    session = store.create_session("/work")
+    large = replace(answered("two"), usage=RequestUsage(input_tokens=90_000, output_tokens=10))
+    with store.begin_turn(head(session), None) as log:
+        seal_all(log, [said("one"), large])
+        assert estimate(store.load_messages(session).messages) == 90_010
+        log.prune(0)
+        assert estimate(store.load_messages(session).messages) < 100
+        small = replace(answered("four"), usage=RequestUsage(input_tokens=700, output_tokens=7))
+        seal_all(log, [said("three"), small])
+        assert estimate(store.load_messages(session).messages) == 707
 
 
 def test_cuts_are_in_the_journal(store: Store) -> None:
