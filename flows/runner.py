@@ -12,6 +12,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
 from ..nodes.deps import Limits
+from ..nodes.errors import UsageError
 from ..nodes.events import Notice, Sink
 from ..nodes.outcome import TurnResult
 from ..nodes.said import prompt_message
@@ -130,7 +131,12 @@ async def _cut_off_before(store: Store, session: str, flow: Flow, equipment: Equ
     dead = store.unfinished_turn(session)
     if dead is None:
         return []
-    await abandon(store, dead, flow, equipment)
+    try:
+        await abandon(store, dead, flow, equipment)
+    except UsageError:
+        if store.unfinished_turn(session) == dead:
+            raise
+        return []  # another process was faster; whether it is at work now is asked when this turn begins
     return [
         "the turn before this one was cut off and is closed now: the model is told, and the effects of calls that were "
         f"running may have happened; `turngraph turn show {dead[:8]}` shows it"

@@ -19,6 +19,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from turngraph.flows import runner
 from turngraph.flows.flow import STANDARD
 from turngraph.flows.store import TurnWriter
 from turngraph.flows.store.database import Database
@@ -65,6 +66,7 @@ class Points:
         self._watch_calls(dispatch, "effect_of", "middle:dispatch")
         self._watch_calls(dispatch, "check", "middle:dispatch")
         self._watch_calls(persist, "commit", "middle:persist")
+        self._watch_calls(runner, "abandon", "before:abandon")
         for name in ("repair", "prune", "message", "result", "seal"):
             self._watch_rows(name)
         self._watch_commits()

@@ -111,6 +111,33 @@ def test_a_turn_is_resumed_while_its_session_goes_on(stage: Stage, number: int) 
         assert len(calls_begun(store.journal(turn))) == len([call for call in stage.begun if call[0] != "look"])
 
 
+@pytest.mark.parametrize("at_work", [True, False], ids=["still at work", "done"])
+def test_a_killed_turn_is_closed_twice_at_once(stage: Stage, at_work: bool) -> None:
+    """One process has seen that it must close the turn, and another was faster: what counts is who runs now."""
+    stage.server.tell(story(0)[0])
+    _, session = killed_at(stage, "before:execute")
+    late = stage.job(session=session, prompt="Do that.", at="before:abandon", then="SIGSTOP")
+    pid = stage.start(late)
+    assert stage.wait(pid).stopped
+    stage.server.tell(Hang(say("Later.")) if at_work else say("Done."), say("Done, too."))
+    faster = stage.start(stage.job(session=session, prompt="Do this."))
+    if at_work:
+        assert stage.server.hanging.wait(PATIENCE)
+    else:
+        assert stage.wait(faster).code == 0
+    os.kill(pid, signal.SIGCONT)
+    left = stage.wait(pid)
+    report = report_of(late)
+    assert report is not None
+    if at_work:
+        assert left.code == 7
+        assert_busy(report, faster)
+        kill(stage, faster)
+    else:
+        assert (left.code, report.answer) == (0, "Done, too.")
+        assert "\n".join(stage.server.last.prompts).count("left without an answer") == 1
+
+
 def test_while_a_turn_runs_its_session_takes_nobody(stage: Stage) -> None:
     stage.server.tell(Hang(say("Later.")))
     owner = stage.start(stage.job())
