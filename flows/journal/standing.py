@@ -115,7 +115,7 @@ def _at_row(store: Store, turn_id: str, row: int) -> Standing:
     for record in store.journal(turn_id):
         if record.id == row and isinstance(record.body, VisitBody):
             return standing(store, turn_id, record.body.visit.number)
-    return standing(store, turn_id, 0)
+    return standing(store, turn_id, _beginning(store, store.turn_body(turn_id)).visits)
 
 
 def _said_at(prompt: ModelRequest) -> datetime:
