@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -15,10 +16,10 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from turngraph.flows.store import IntentBody, MessageBody, Origin, Record, SealBody, Store, TurnBody, VisitBody
 from turngraph.nodes.deps import Visit
-from turngraph.nodes.errors import UsageError
+from turngraph.nodes.errors import SessionBusy, UsageError
 from turngraph.tools.secret import Secrets
 
-from ..stored import answered, filled, head, outcome_of, said, texts_of, whole_turn
+from ..stored import answered, filled, head, outcome_of, python_process, said, texts_of, whole_turn
 
 NOTHING = Secrets({})
 STEPS = st.sampled_from(["turn", "open turn", "branch", "fork", "cross", "add", "turn fork", "prune", "compact"])
@@ -132,6 +133,7 @@ def test_a_session_elsewhere_is_the_same(steps: list[tuple[str, int]]) -> None:
             imported = there.import_session(io.BytesIO(bundle_of(here, session)))
             assert (imported.session, imported.lost) == (session, 0)
             with Store.in_memory() as alone:
+                whole_turn(alone, alone.create_session("/first"), "e" * 32)  # so that no row keeps its id
                 alone.import_session(io.BytesIO(bundle_of(here, session)))
                 assert_same(here, session, alone, session)
                 again = farther.import_session(io.BytesIO(bundle_of(alone, session)))
@@ -153,15 +155,65 @@ def test_a_session_whose_id_is_taken_gets_another_and_so_do_its_turns(store: Sto
     assert store.turn_body(turn).head.instructions == "be brief"
 
 
-def test_a_turn_that_ran_there_does_not_run_here(store: Store) -> None:
+def test_a_forked_turn_finds_what_it_shares(store: Store) -> None:
     session = store.create_session("/work")
-    with Store.in_memory() as there, store.begin_turn(head(session, "one"), said("hello")) as log:
+    row = busy_turn(store, session, "one", "hello")
+    fork = store.create_session("/work", after=row)
+    shared = store.turn_body("one").prompt_row
+    with store.begin_turn(head(fork, "two"), None, origin=Origin("one", row), prompt_row=shared) as log:
+        log.seal(1, [log.prompt_row, log.message(answered("forked"))])
+    with Store.in_memory() as there:
+        whole_turn(there, there.create_session("/first"), "first", "another prompt")
+        there.import_session(io.BytesIO(bundle_of(store, fork)))
+        body = there.turn_body("two")
+        assert (body.said, body.origin and body.origin.turn) == ("hello", "one")
+        visits = [one.id for one in there.journal("one") if isinstance(one.body, VisitBody)]
+        assert body.origin is not None
+        assert body.origin.visit == visits[0]
+        assert texts_of(there, fork) == ["hello", "forked"]
+
+
+def test_what_several_branches_share_comes_once_and_as_far_as_any_of_them_needs(store: Store) -> None:
+    source, session = store.create_session("/work"), store.create_session("/work")
+    ends = list[int]()
+    for number in range(3):
+        whole_turn(store, source, f"turn-{number}", f"p{number}")
+        ends.append(store.branch_point(source))
+    histories = [(end, texts_of(store, source)[: 2 * place + 2]) for place, end in enumerate(ends)]
+    for end, expected in [histories[1], histories[2], histories[0]]:
+        store.branch(session, end)
+        whole_turn(store, session, f"on-{end}", "own")
+        with Store.in_memory() as there:
+            there.import_session(io.BytesIO(bundle_of(store, session)))
+            assert texts_of(there, session) == [*expected, "own", "done"]
+            turns = [turn for turn in there.turns(session) if turn.startswith("turn")]
+    assert turns == ["turn-0", "turn-1", "turn-2"]
+    with Store.in_memory() as there:
+        there.import_session(io.BytesIO(bundle_of(store, session)))
+        there.branch(session, there.branch_point(session, f"on-{ends[2]}"))
+        assert texts_of(there, session) == [*histories[2][1], "own", "done"]
+
+
+RUN_ON = """
+with Store.open(Path(sys.argv[1])) as store:
+    with store.begin_turn(head(sys.argv[2], "one"), said("hello")) as log:
         log.seal(1, [log.prompt_row, log.message(answered("so far"))])
+        print("running", flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_a_turn_that_runs_there_does_not_run_here(store: Store, store_path: Path) -> None:
+    session = store.create_session("/work")
+    with Store.in_memory() as there, python_process(RUN_ON, store_path, session) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        with pytest.raises(SessionBusy):
+            store.take_over("one")
         imported = there.import_session(io.BytesIO(bundle_of(store, session)))
         assert texts_of(there, imported.session) == ["hello", "so far"]
         assert there.unfinished_turn(imported.session) == "one"
-        with there.take_over("one"):
-            pass
+        there.take_over("one").close()
 
 
 @pytest.fixture

@@ -80,6 +80,7 @@ def test_after_damage_to_any_pages_the_rest_is_there(seed: int, filled: str, sto
     if done is None:
         return
     assert checked(store_path).sound
+    assert done.found.skipped < TURNS * 5, "no more than there ever were"
     assert done.damaged.read_bytes()[HEADER:] == data[HEADER:]
     assert store_path.stat().st_mode & 0o777 == 0o600
     with Store.open(store_path) as store:
@@ -92,6 +93,27 @@ def test_after_damage_to_any_pages_the_rest_is_there(seed: int, filled: str, sto
     assert [text for text in ALL if text in rest] == rest
     lost = done.found.skipped + done.found.unreadable + done.found.torn
     assert len(rest) == len(ALL) or lost
+
+
+def test_the_page_of_the_newest_rows_is_damaged(filled: str, store_path: Path) -> None:
+    """Nothing among the rows tells then how many there were; an index does."""
+    data = store_path.read_bytes()
+    for page in range(1, len(data) // 1024):
+        store_path.write_bytes(data[: page * 1024] + b"\xff" * 100 + data[page * 1024 + 100 :])
+        with closing(sqlite3.connect(store_path)) as connection:
+            if readable(connection, "ASC") and not readable(connection, "DESC"):
+                break
+    done = repair(store_path)
+    assert done is not None
+    assert 1 <= done.found.skipped < 20
+    assert words(store_path, filled)[: 2 * TURNS - 20] == ALL[: 2 * TURNS - 20]
+
+
+def readable(connection: sqlite3.Connection, order: str) -> bool:
+    try:
+        return bool(connection.execute(f"SELECT id FROM log NOT INDEXED ORDER BY id {order} LIMIT 1").fetchall())
+    except sqlite3.DatabaseError:
+        return False
 
 
 def test_an_index_alone_is_made_anew_and_no_row_is_lost(filled: str, store_path: Path) -> None:
