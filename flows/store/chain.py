@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 
 from .codec import all_facts, known_facts
 from .database import Database
-from .schema import CHAIN
+from .schema import CHAIN, OUTSIDE
 
 _STEP = 200
 _LINKS = f"""SELECT id, turn, kind, at, facts FROM log
     WHERE session = ? AND {CHAIN} AND id <= ? ORDER BY id DESC LIMIT {_STEP}"""
+
+_OUTSIDE = f"""SELECT id, turn, kind, at, facts FROM log
+    WHERE session = (SELECT session FROM log WHERE id = ?1) AND {OUTSIDE} AND id BETWEEN ?1 AND ?2 - 1
+    ORDER BY id DESC"""
 
 
 class Link(NamedTuple):
@@ -91,7 +95,7 @@ class _Walk:
     `whole` and `kept` count replies from the newest: results before the `whole` last ones are cleared, and what is
     before the `kept` last ones is not part of the history, which begins with the `summaries`; those that were `passed`
     belong to it only where it is not cut after them. `floor` is the row of the turn that cut it: what came from
-    outside during that turn was not cut, and is looked for as far back.
+    outside during that turn was not cut.
     """
 
     units: list[Unit] = field(default_factory=list[Unit])
@@ -104,27 +108,22 @@ class _Walk:
     floor: int | None = None
     cut: bool = False
 
-    def take(self, link: Link) -> bool:
-        """Add what a row says; false where nothing before it counts."""
-        if self.cut and (self.floor is None or link.id < self.floor):
-            return False
+    def take(self, link: Link) -> None:
+        """Add what a row says."""
         match link.kind:
-            case "seal" if not self.cut:
+            case "seal":
                 self.last_seals.setdefault(link.turn, len(self.units))
                 self._add(_sealed_unit(link))
             case "external":
-                self._external(link)
-            case _ if self.cut:
-                pass
+                self.external(link)
             case "prune":
                 self.whole = min(self.whole, self.replies + _count(link, "whole"))
             case "compact":
                 self._compact(link)
             case _:
                 pass
-        return True
 
-    def _external(self, link: Link) -> None:
+    def external(self, link: Link) -> None:
         item = Item((link.id,), reply=bool(link.facts.get("reply")), at=link.at)
         turn: int | None = link.facts.get("turn")
         if turn is not None and turn in self.last_seals:
@@ -133,8 +132,7 @@ class _Walk:
                 if place >= self.last_seals[turn]:
                     self.last_seals[other] = place + 1
         elif self.cut:
-            if turn == self.floor:
-                self.units.append((item,))
+            self.units.append((item,))
         else:
             self._add((item,))
 
@@ -172,11 +170,21 @@ def history_units(database: Database, session: int, upto: int | None = None) -> 
     """The units of a session's history as its row `upto` saw it, the oldest first."""
     walk = _Walk()
     for link in links(database, session, upto):
-        if not walk.take(link):
+        walk.take(link)
+        if walk.cut:
+            for other in _outside(database, walk.floor, link.id):
+                walk.external(other)
             break
     first = walk.summaries if walk.cut else [*walk.summaries, *walk.passed]
     summaries: list[Unit] = [(Item((row,)),) for row in first]
     return [*summaries, *reversed(walk.units)]
+
+
+def _outside(database: Database, turn: int | None, before: int) -> list[Link]:
+    """What came from outside while the turn of a row ran, before a row, the newest first."""
+    rows = [] if turn is None else database.rows(_OUTSIDE, turn, before)
+    found = [Link(*row[:4], facts=known_facts(row[4])) for row in rows]
+    return [link for link in found if link.facts.get("turn") == turn]
 
 
 def sealed_unit(database: Database, row: int) -> Unit:

@@ -16,6 +16,9 @@ CHAIN = "kind IN ('seal', 'external', 'prune', 'compact', 'branch')"
 PLACES = "kind IN ('session', 'setup')"
 """The rows that name a working directory. An index holds them: say it in these words."""
 
+OUTSIDE = "kind = 'external'"
+"""The rows of messages from outside. An index holds them: say it in these words."""
+
 WORKDIR = "json_extract(facts, '$.workdir')"
 SETUP = "json_extract(facts, '$.setup')"
 
@@ -51,6 +54,7 @@ _VERSION_2 = (
     "CREATE INDEX log_turn ON log (turn) WHERE turn IS NOT NULL",
     f"CREATE INDEX log_owner ON log (session) WHERE {OWNERS}",
     f"CREATE INDEX log_chain ON log (session) WHERE {CHAIN}",
+    f"CREATE INDEX log_outside ON log (session) WHERE {OUTSIDE}",
     f"CREATE INDEX log_workdir ON log ({WORKDIR}, kind) WHERE {PLACES}",
     f"CREATE INDEX log_setup ON log ({SETUP}) WHERE kind = 'turn'",
     # What is being deleted right now: empty but for the transaction that deletes a session.
