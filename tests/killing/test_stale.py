@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from turngraph.nodes.outcome import Outcome
 
 from ..scripted.replies import say
 from .conftest import Straight
@@ -58,7 +59,7 @@ def test_a_stale_owner_is_fenced(stage: Stage, straight: Callable[[int], Straigh
     left, stale = woken(stage, job, pid)
     stage.assert_nothing_twice()
     if journal[-1].kind == "end":
-        assert (left.code, resumed.outcome) == (report_code(report), "usage_error")
+        assert (left.code, resumed.outcome) == (Outcome(report.outcome).exit_code, "usage_error")
         return
     assert resumed.came_to(len(unknown)) == report.came_to()
     assert_same_but_unknown(whole.history, now.history, unknown)
@@ -73,10 +74,6 @@ def test_a_stale_owner_is_fenced(stage: Stage, straight: Callable[[int], Straigh
     with stage.store() as store:
         assert [record.id for record in store.journal(turn)] == rows
         assert kept(store, turn) == now
-
-
-def report_code(report: Report) -> int:
-    return {"completed": 0, "refused": 5}[report.outcome]
 
 
 def test_the_sessions_next_turn_takes_over_too(stage: Stage) -> None:
