@@ -35,7 +35,7 @@ class AgentStream(nodes.Stream):
         known = deps.past.reply(state)
         if known is None:
             try:
-                reply = await self.reply(ctx)
+                reply = deps.secrets.redact_data(await self.reply(ctx))
             except ProviderError as error:
                 deps.log.failure(error)
                 raise

@@ -14,9 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 from pydantic_ai.messages import BinaryContent, ImageUrl, ToolCallPart, ToolReturn, ToolReturnPart
+from turngraph.nodes.deps import KnownCall
 from turngraph.nodes.errors import StoreError
 from turngraph.nodes.events import ToolFinished
-from turngraph.nodes.results import LONGEST_SHOWN_RESULT, settle, shown_result, storable, unwrap
+from turngraph.nodes.results import (
+    LONGEST_SHOWN_RESULT,
+    UNKNOWN_OUTCOME,
+    recall,
+    settle,
+    shown_result,
+    storable,
+    unwrap,
+)
 from turngraph.nodes.slots import CallStatus, Slot
 
 from .acting import Ledger, Scene
@@ -189,6 +198,36 @@ def test_a_result_that_cannot_be_stored_is_an_error_of_the_store() -> None:
     with pytest.raises(StoreError):
         settled(scene, slot, "v")
     assert not slot.open
+
+
+def recalled(scene: Scene, slot: Slot, known: KnownCall) -> None:
+    anyio.run(recall, scene.state, scene.deps, slot, known)
+
+
+@pytest.mark.parametrize("status", CallStatus)
+def test_what_an_earlier_run_came_to_is_shown_and_not_written_again(status: CallStatus) -> None:
+    scene = Scene()
+    (slot,) = scene.register(ToolCallPart("t", '{"a": 1}', "id"))
+    scene.state.edited_files = ["a.py"]
+    part = ToolReturnPart("t", "v", "id")
+    recalled(scene, slot, KnownCall(status, True, part, 9, 7, ("a.py", "b.py")))
+    assert (slot.status, slot.result, slot.row, slot.edited) == (status, part, 9, ["a.py", "b.py"])
+    assert scene.ledger.rows == []
+    assert scene.memory.events == [ToolFinished("id", "t", status, {"a": 1}, "v", 1, 7, ("a.py", "b.py"))]
+    assert scene.state.edited_files == ["a.py", "b.py"]
+    assert scene.state.refused is (status is CallStatus.REFUSED)
+    assert scene.state.usage.tool_calls == (status is CallStatus.OK)
+
+
+def test_a_call_whose_end_nobody_knows_has_that_as_its_result() -> None:
+    scene = Scene()
+    (slot,) = scene.register(ToolCallPart("t", {}, "id"))
+    recalled(scene, slot, KnownCall(CallStatus.UNKNOWN, True, None, None))
+    assert scene.ledger.rows == [("result", (0, CallStatus.UNKNOWN))]
+    assert (slot.row, slot.status) == (1, CallStatus.UNKNOWN)
+    assert slot.result is not None
+    assert (slot.result.content, slot.result.outcome) == (UNKNOWN_OUTCOME, "interrupted")
+    assert [event.status for event in scene.memory.events if isinstance(event, ToolFinished)] == [CallStatus.UNKNOWN]
 
 
 def nested(depth: int, shape: Callable[[Any], Any]) -> Any:
