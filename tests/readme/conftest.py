@@ -46,4 +46,9 @@ def shell(tmp_path: Path) -> Shell:
         "PATH": f"{programs}{os.pathsep}{environment['PATH']}",
         "PYTHONPATH": str(root / ".src"),
     }
-    return Shell(folder, environment)
+    shell = Shell(folder, environment)
+    author = ("-c", "user.name=reader", "-c", "user.email=reader@example.org")
+    for words in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "--message", "a clone")):
+        done = shell.run("git", *words)
+        assert done.returncode == 0, done.stderr
+    return shell
