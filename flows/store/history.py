@@ -48,7 +48,7 @@ _Rows = dict[int, _Row]
 
 def load_history(database: Database, session: int, upto: int | None = None) -> LoadedHistory:
     """The history of the session of a row, as its row `upto` saw it."""
-    with _undisturbed():
+    with _undisturbed(), database.mapped():
         loaded = _load(database, history_units(database, session, upto))
     # What the last reply counted is gone by now, so it would be taken for the size of what is left.
     if is_cut_since_last_reply(database, session, upto):
