@@ -100,12 +100,12 @@ def test_messages_come_back_equal(some: list[ModelMessage]) -> None:
 def test_what_is_stored_is_what_pydantic_ai_would_store_without_the_defaults(message: ModelMessage) -> None:
     """Nothing is said that is not in its own form, and what is nothing in a user's data stays."""
     try:
-        whole = json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0]
+        theirs = ModelMessagesTypeAdapter.dump_json([message]).decode()
     except ValueError:
         return  # a lone surrogate, which it cannot store
-    if "\ufffe" in str(message) or "\ufffd" in str(message):
-        return
-    within(json.loads(write_message(message)), whole)
+    if "\ufffe" in theirs or "\ufffd" in theirs:
+        return  # a mark like ours, or what it writes for a surrogate in a key
+    within(json.loads(write_message(message)), json.loads(theirs)[0])
 
 
 def within(part: Any, whole: Any) -> None:
