@@ -55,6 +55,7 @@ def retell(store: Store, session_id: str) -> Iterator[Event]:
 def retell_turn(journal: Sequence[Record]) -> Iterator[Event]:
     """The events of one turn, from its rows."""
     shown = _shown_replies(journal)
+    told = {record.body.result.error for record in journal if isinstance(record.body, EndBody)}
     calls: dict[int, ToolCallPart] = {}
     for number, record in enumerate(journal):
         match record.body:
@@ -69,6 +70,8 @@ def retell_turn(journal: Sequence[Record]) -> Iterator[Event]:
                 yield from _called(calls, of_reply)
             case ResultBody() as body:
                 yield _finished(body, body.call or calls.get(body.position))
+            case FailureBody(error) if error in told:
+                pass  # the turn ended with it, and says so there
             case body:
                 yield from _noticed(body)
     yield from _closing(journal)

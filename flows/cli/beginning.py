@@ -138,8 +138,8 @@ def _of_a_program(head: TurnHead, chosen: Chosen) -> Asked:
     lacking += [] if chosen.policy or head.policy in _POLICIES else ["--policy"]
     if lacking:
         raise UsageError(
-            f"turn {head.turn_id} was begun by a program and not by turngraph run, so its record does not tell how to "
-            f"go on with it; give {' and '.join(lacking)}"
+            f"turn {head.turn_id} was begun by a program, or was imported, so its record does not tell how to go on "
+            f"with it; give {' and '.join(lacking)}"
         )
     return Asked(model=None, policy=_POLICIES.get(head.policy, "ask"))
 

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 SUMMARIES = {
     "run": "Run one turn: ask, let the tools work, print the answer.",
     "turn": "Look into a turn, go on with one that was cut off, or try it again differently.",
-    "session": "Look at earlier conversations.",
+    "session": "Look at earlier conversations, and keep, copy or delete them.",
     "graph": "Draw, check and compare the graph of a turn.",
     "nodes": "Look at the roles of a turn and who can play them.",
     "doctor": "Say what is configured, which model would answer and why, and how to mend what is missing.",

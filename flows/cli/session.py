@@ -59,7 +59,7 @@ Examples:
 
 @app.callback()
 def group() -> None:
-    """Look at earlier conversations."""
+    """Look at earlier conversations, and keep, copy or delete them."""
 
 
 @app.command("list", epilog=LIST_EPILOG)
@@ -160,7 +160,8 @@ def import_(
     """Take in a bundle and print the id of its session.
 
     The journals of its turns come with it. It keeps its id, unless a session has that already. Damaged lines are left
-    out and counted on stderr.
+    out and counted on stderr. Which policy, model and swaps its turns had is not taken over: to resume one that was cut
+    off, say how it may run.
     """
     from .exporting import import_once
 

@@ -27,6 +27,8 @@ from .schema import MIGRATIONS
 from .turns import INSERT, next_id, timestamp
 
 SCHEMA = "turngraph.bundle/1"
+ELSEWHERE = "of elsewhere"
+"""The policy of a turn that was imported."""
 _ROWS_AT_ONCE = 500
 _OF_TURNS = ("turn", "resume", "message", "failure", "intent", "result", "visit", "repair", "seal", "end", "release")
 _KINDS = (*_OF_TURNS, "setup", "branch", "prune", "compact", "external", "tree", "imported")
@@ -206,12 +208,14 @@ class _Reading:
         return self.setups.get(number, self.first + number - 1 if number > 0 else 0)
 
     def _setup(self, line: _Line) -> int:
-        name = hashlib.sha256(line.facts.encode()).hexdigest()
+        """The row of a setup, without what would loosen a rule here: who resumes the turn says how it may run."""
+        facts = write_facts({**known_facts(line.facts), "asked": {}, "policy": ELSEWHERE})
+        name = hashlib.sha256(facts.encode()).hexdigest()
         found = self.database.row("SELECT id FROM log WHERE kind = 'setup' AND name = ?", name)
         if found is not None:
             return found[0]
         row = self.first + line.id - 1
-        self.database.insert(INSERT, [(row, None, None, "setup", name, line.at, line.facts, None)])
+        self.database.insert(INSERT, [(row, None, None, "setup", name, line.at, facts, None)])
         return row
 
     def _free_turn(self, name: str | None) -> str:

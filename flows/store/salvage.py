@@ -33,7 +33,7 @@ class Findings:
     """What is wrong: with pages and indexes, in SQLite's words, and how many rows there are of each kind of fault.
 
     `unreadable` rows do not decode; `torn` seals name a row that is missing or unreadable, so that what they make
-    visible is left out of histories; `strays` belong to a session or a turn whose own row is missing. `skipped` ids
+    visible is left out of histories; `strays` belong to a session or a turn whose own row is missing. `skipped` rows
     lie on pages that cannot be read. Of a file of an older version only the pages and indexes are looked at.
     """
 
@@ -74,10 +74,14 @@ class Reading:
         self._speechless: set[int] = set()
         # What rows of an older version say is looked at when they are brought to this one.
         self._is_current = connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
-        for row in self._read(self._skip):
+        read: set[int] = set()
+        skipped: set[int] = set()
+        for row in self._read(skipped.add):
+            read.add(row[0])
             self.findings.rows += 1
             if self._is_current:
                 self._note(row)
+        self.findings.skipped = len(skipped | (self._indexed() - read))
         for row in self._read(_pass) if self._is_current else ():
             self._compare(row)
 
@@ -146,10 +150,14 @@ class Reading:
     def _is_torn(self, kind: str, facts: str) -> bool:
         return kind == "seal" and not self._sayable.issuperset(named_in(facts))
 
-    def _skip(self) -> None:
-        self.findings.skipped += 1
+    def _indexed(self) -> set[int]:
+        """The rows of turns that an index knows: a damaged page may lose rows without a word."""
+        with suppress(sqlite3.DatabaseError):
+            sql = "SELECT id FROM log INDEXED BY log_turn WHERE turn IS NOT NULL"
+            return {number for (number,) in self._connection.execute(sql).fetchall()}
+        return set()
 
-    def _read(self, skip: Callable[[], None]) -> Iterator[tuple[Any, ...]]:
+    def _read(self, skip: Callable[[int], object]) -> Iterator[tuple[Any, ...]]:
         """The rows by their ids; around a page that cannot be read, one by one."""
         last, end = 0, None
         while True:
@@ -171,12 +179,12 @@ class Reading:
                 last = found[-1][0]
             yield from found
 
-    def _one(self, number: int, skip: Callable[[], None]) -> list[tuple[Any, ...]]:
+    def _one(self, number: int, skip: Callable[[int], object]) -> list[tuple[Any, ...]]:
         try:
             return self._select("id = ?", number, most=1)
         except sqlite3.DatabaseError as error:
             stop_at(error)
-            skip()
+            skip(number)
             return []
 
     def _select(self, where: str, value: int, *, most: int) -> list[tuple[Any, ...]]:
@@ -213,7 +221,7 @@ def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "surrogateescape")
 
 
-def _pass() -> None:
+def _pass(number: int) -> None:
     """What was skipped has been counted."""
 
 

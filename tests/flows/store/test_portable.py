@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from turngraph.flows.store import IntentBody, MessageBody, Origin, Record, SealBody, Store, TurnBody, VisitBody
+from turngraph.flows.store.portable import ELSEWHERE
 from turngraph.nodes.deps import Visit
 from turngraph.nodes.errors import SessionBusy, UsageError
 from turngraph.tools.secret import Secrets
@@ -70,7 +71,9 @@ def _body(record: Record, places: dict[int, int]) -> Any:
         case MessageBody(message, replaces):
             return message, replaces and place(replaces)
         case TurnBody() as body:
-            return body.prompt, body.owner, body.origin and body.origin.turn, replace(body.head, session_id="")
+            # Who resumes it there says how it may run.
+            begun = replace(body.head, session_id="", asked={}, policy="")
+            return body.prompt, body.owner, body.origin and body.origin.turn, begun
         case VisitBody(visit, changed):
             rows = {"reply_row", "unsealed", "history_row"}
             return visit, {name: place(value) if name in rows else value for name, value in changed.items()}
@@ -87,6 +90,16 @@ def assert_same(here: Store, session: str, there: Store, imported: str) -> None:
     assert there.history_turns(imported) == here.history_turns(session)
     for turn in turns:
         assert told(there, turn) == told(here, turn)
+
+
+def test_what_would_loosen_a_rule_is_not_taken_over(store: Store) -> None:
+    session = store.create_session("/work")
+    asked = {"policy": "auto", "swaps": ["stream=evil.py:Stream"], "agent": "evil:agent"}
+    store.begin_turn(replace(head(session, "1" * 32), policy="Auto", asked=asked), said("p")).close()
+    with Store.in_memory() as there:
+        imported = there.import_session(io.BytesIO(bundle_of(store, session)))
+        (turn,) = there.turns(imported.session)
+        assert (there.turn_body(turn).head.asked, there.turn_body(turn).head.policy) == ({}, ELSEWHERE)
 
 
 def drawn_sessions(store: Store, steps: list[tuple[str, int]]) -> Iterator[str]:
