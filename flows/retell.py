@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart, UserPromptPart
 
 from ..nodes.events import (
     Event,
@@ -24,6 +24,7 @@ from .store import (
     Body,
     CompactBody,
     EndBody,
+    ExternalBody,
     FailureBody,
     IntentBody,
     MessageBody,
@@ -41,15 +42,32 @@ from .store import (
 def retell(store: Store, session_id: str) -> Iterator[Event]:
     """The events of all turns of a session, sealed or not, the oldest first and each text part in one piece.
 
-    A reply that a later one replaced, or that the turn did not go on with, is left out; rows that cannot be decoded
-    and a turn without an end are said in a `Notice`.
+    A reply that a later one replaced, or that the turn did not go on with, is left out; rows that cannot be decoded,
+    a turn without an end, and what was put in from outside are said in a `Notice`.
 
     Raises:
         UnknownSession: there is no such session.
         StoreError: the store cannot be read; also while iterating.
     """
-    turns = store.turns(session_id)
-    return chain.from_iterable(retell_turn(store.journal(turn_id)) for turn_id in turns)
+    return _retold(store, store.turns(session_id), deque(store.added(session_id)))
+
+
+def _retold(store: Store, turns: Sequence[str], added: deque[Record]) -> Iterator[Event]:
+    """The turns, and between them what was put in from outside before the next one began."""
+    for turn_id in turns:
+        journal = store.journal(turn_id)
+        while added and journal and added[0].id < journal[0].id:
+            yield from _from_outside(added.popleft())
+        yield from retell_turn(journal)
+    for record in added:
+        yield from _from_outside(record)
+
+
+def _from_outside(record: Record) -> Iterator[Event]:
+    body = record.body
+    for part in body.message.parts if isinstance(body, ExternalBody) else ():
+        if isinstance(part, UserPromptPart | TextPart) and isinstance(part.content, str):
+            yield Notice("info", f"put in from outside: {part.content}")
 
 
 def retell_turn(journal: Sequence[Record]) -> Iterator[Event]:

@@ -13,6 +13,7 @@ from .codec import read_facts, read_messages
 from .database import Database
 from .records import Body, EndBody, MessageBody, Origin, Record, SealBody, TurnBody, TurnHead
 from .rows import Row, head_of, owner_of, prompt_of, result_of, time_of
+from .schema import OUTSIDE
 
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 _ROWS = """SELECT id, iteration, kind, at, facts, CAST(content AS BLOB) FROM log WHERE turn = ? ORDER BY id"""
@@ -34,6 +35,16 @@ def read_journal(database: Database, turn_id: str) -> list[Record]:
             body = _body(kind, iteration, facts, content, turn_body.head if turn_body else None, records)
         records.append(Record(row, session_id, turn_id, iteration, kind, time_of(at), body))
     return records
+
+
+def read_added(database: Database, session: int, session_id: str) -> list[Record]:
+    """What was put into the session of a row from outside."""
+    sql = f"SELECT id, kind, at, facts, CAST(content AS BLOB) FROM log WHERE session = ? AND {OUTSIDE} ORDER BY id"
+    return [
+        Record(row, session_id, None, 0, kind, time_of(at), _body(kind, 0, facts, content, None, []))
+        for row, kind, at, facts, content in database.rows(sql, session)
+        if kind == "external"
+    ]
 
 
 def read_turn_body(database: Database, turn: int) -> TurnBody:

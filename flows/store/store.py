@@ -18,7 +18,7 @@ from . import lineage, portable, sessions, turns
 from .codec import write_facts, write_message
 from .database import Database
 from .history import load_history, load_seals
-from .journal import read_journal, read_message, read_turn_body
+from .journal import read_added, read_journal, read_message, read_turn_body
 from .portable import Exported, Imported
 from .records import LoadedHistory, Origin, Record, SessionSummary, TurnBody, TurnHead
 from .rows import is_reply
@@ -244,6 +244,14 @@ class Store:
                 said = (row, session, None, "external", None, timestamp(), write_facts(facts), content)
                 self._database.insert(INSERT, [said])
         return mended
+
+    def added(self, session_id: str) -> list[Record]:
+        """What was put into a session from outside, the oldest first.
+
+        Raises:
+            UnknownSession: there is no such session.
+        """
+        return read_added(self._database, turns.session_row(self._database, session_id), session_id)
 
     def begin_turn(
         self,

@@ -292,3 +292,15 @@ async def test_a_replay_is_what_a_real_turn_showed(store: Store) -> None:
     assert len(calls) == 10
     assert sorted(calls, key=repr) == sorted((e for e in shown.events if isinstance(e, kinds)), key=repr)
     assert [event.text for event in replayed if isinstance(event, TextDelta)] == ["I look.", "Done."]
+
+
+def test_what_was_put_in_from_outside_is_told_where_the_model_met_it(store: Store) -> None:
+    session = store.create_session("/work")
+    for number in (1, 2):
+        store.add_messages(session, [said(f"outside {number}")])
+        store.begin_turn(head(session, f"{number:032x}"), said(f"turn {number}")).close()
+    events = [event.text if isinstance(event, Notice) else event for event in retell(store, session)]
+    told = [event for event in events if isinstance(event, str) and "outside" in event]
+    begun = [number for number, event in enumerate(events) if isinstance(event, TurnStarted)]
+    assert told == ["put in from outside: outside 1", "put in from outside: outside 2"]
+    assert events.index(told[0]) < begun[0] < events.index(told[1]) < begun[1]
