@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import anyio
 import pytest
@@ -62,11 +61,9 @@ async def test_no_call_outlives_a_failure_of_the_store() -> None:
     scene = Scene(None, reading(tool), ledger=Ledger(lambda number: number == 3))
     scene.register(*[ToolCallPart("tool", {"n": n}, str(n)) for n in range(2)], effect=Effect.READ_ONLY)
     scene.state.batches = [[1, 0]]
-    began = time.monotonic()
     with pytest.raises(ExceptionGroup):
         await Execute().run(scene.ctx)
     assert marks == ["stopped"]
-    assert time.monotonic() - began < 5
 
 
 async def test_a_call_that_fails_leaves_its_neighbours_their_results() -> None:
