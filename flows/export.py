@@ -28,10 +28,11 @@ from pydantic_ai.messages import (
 
 from ..nodes.history.sanitise import sanitise
 from ..nodes.history.stamp import unstamp
-from ..nodes.reply import encodable_data
+from ..nodes.reply import encodable, encodable_data
 from ..tools.secret import Secrets
 from ..tools.wording import count
 from .store import SessionSummary, Store
+from .store.codec import map_text
 
 SCHEMA = "turngraph.session/1"
 LONGEST_RESULT = 2_000
@@ -64,13 +65,14 @@ class Exported:
 
 
 def read_session(store: Store, session_id: str, secrets: Secrets) -> Exported:
-    """The whole id's session, made valid, and without the secrets.
+    """The whole id's session, made valid, without the secrets, and with lone surrogates spelled out.
 
     Raises:
         UnknownSession: there is no such session.
     """
     loaded = store.load_messages(session_id)
     messages, repairs = sanitise(loaded.messages)
+    messages = map_text(messages, encodable)  # few readers of JSON take lone surrogates
     summary = next(one for one in store.sessions() if one.id == session_id)
     shown: list[ModelMessage] = secrets.redact_data(messages)
     redacted = 0 if shown is messages else _marks(shown) - _marks(messages)
@@ -81,13 +83,12 @@ def as_json(exported: Exported) -> dict[str, Any]:
     """The export as a JSON document.
 
     `schema` (turngraph.session/1), `session` (as in `summary_json`), `messages` (what pydantic-ai's
-    `ModelMessagesTypeAdapter` reads), `skipped`, `repairs` and `redacted`. Lone surrogates, which few readers of JSON
-    take, are spelled out.
+    `ModelMessagesTypeAdapter` reads), `skipped`, `repairs` and `redacted`.
     """
     return {
         "schema": SCHEMA,
         "session": encodable_data(summary_json(exported.session)),
-        "messages": encodable_data(_plain(exported.messages)),
+        "messages": _plain(exported.messages),
         "skipped": exported.skipped,
         "repairs": list(exported.repairs),
         "redacted": exported.redacted,

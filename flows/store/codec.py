@@ -60,7 +60,7 @@ def read_facts(facts: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("the facts of a row are no JSON object")
     told = cast(dict[str, Any], value)
-    return _map_text(told, _restore) if _MARK in facts else told
+    return map_text(told, _restore) if _MARK in facts else told
 
 
 def known_facts(facts: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def read_array(text: bytes) -> list[ModelMessage]:
     messages = ModelMessagesTypeAdapter.validate_json(text)
     # One byte is found much faster than three, and few texts hold it.
     marked = _MARK_BYTES[:1] in text and _MARK_BYTES in text
-    return [_map_text(message, _restore) for message in messages] if marked else messages
+    return [map_text(message, _restore) for message in messages] if marked else messages
 
 
 def write_result(part: ToolReturnPart, *, without: Sequence[str] = ()) -> str:
@@ -146,7 +146,7 @@ def read_result(content: bytes) -> ToolReturnPart[Any]:
     part: Any = _RESULT.validate_json(content)
     if part is None:
         raise ValueError("the row holds no result")
-    return _map_text(part, _restore) if _MARK_BYTES in content else part
+    return map_text(part, _restore) if _MARK_BYTES in content else part
 
 
 def plain_call(call: ToolCallPart) -> Any:
@@ -230,27 +230,27 @@ def _dumped(dump: Callable[[Any], bytes], value: Any) -> str:
             return text
     except PydanticSerializationError:
         pass  # a lone surrogate, or what the way below cannot write either
-    return dump(_map_text(value, escape)).decode()
+    return dump(map_text(value, escape)).decode()
 
 
 def _restore(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _map_text(value: Any, change: Callable[[str], str]) -> Any:
+def map_text(value: Any, change: Callable[[str], str]) -> Any:
     """A tree of plain values and dataclasses with every string in it changed."""
     if isinstance(value, str):
         return change(value) if type(value) is str else value
     if isinstance(value, Mapping):
         items = cast(Mapping[Any, Any], value).items()
-        return {_map_text(key, change): _map_text(item, change) for key, item in items}
+        return {map_text(key, change): map_text(item, change) for key, item in items}
     if isinstance(value, list):
-        return [_map_text(item, change) for item in cast(list[Any], value)]
+        return [map_text(item, change) for item in cast(list[Any], value)]
     if isinstance(value, tuple):
-        return tuple(_map_text(item, change) for item in cast(tuple[Any, ...], value))
+        return tuple(map_text(item, change) for item in cast(tuple[Any, ...], value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changed = copy.copy(value)
         for field in dataclasses.fields(value):
-            object.__setattr__(changed, field.name, _map_text(getattr(value, field.name), change))
+            object.__setattr__(changed, field.name, map_text(getattr(value, field.name), change))
         return changed
     return value

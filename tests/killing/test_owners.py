@@ -103,6 +103,8 @@ def test_a_turn_is_resumed_while_its_session_goes_on(stage: Stage, number: int) 
         assert_busy(report, winner)
     else:
         assert re.search(f"turn {turn} (has ended|cannot go on)", report.error or "")
+    if job is going_on:  # it may be busy with closing the turn so far
+        assert stage.server.hanging.wait(PATIENCE)
     kill(stage, winner)
     stage.assert_nothing_twice()
     with stage.store() as store:
