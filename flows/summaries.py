@@ -13,6 +13,9 @@ from ..nodes.outcome import Outcome
 from .store import EndBody, Record, ReleaseBody, ResumeBody, Store, TurnBody, VisitBody
 from .store.owner import Condition, Owner, condition_of
 
+_TELLING = ("turn", "resume", "visit", "end", "release")
+"""The kinds of rows that a summary is made of; what was said is not read for it."""
+
 State = Literal["ended", "running", "stopped", "cut off", "elsewhere"]
 
 
@@ -46,7 +49,7 @@ def summarise(store: Store, turn_id: str) -> TurnSummary:
     Raises:
         StoreError: it is not in the store.
     """
-    return summary_of(turn_id, store.journal(turn_id))
+    return summary_of(turn_id, store.journal(turn_id, _TELLING))
 
 
 def summary_of(turn_id: str, journal: Sequence[Record]) -> TurnSummary:

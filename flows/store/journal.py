@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,12 @@ from .rows import Row, head_of, owner_of, prompt_of, result_of, time_of
 from .schema import OUTSIDE
 
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError)
-_ROWS = """SELECT id, iteration, kind, at, facts, CAST(content AS BLOB) FROM log WHERE turn = ? ORDER BY id"""
+_ROWS = """SELECT id, iteration, kind, at, facts, CAST(content AS BLOB) FROM log
+    WHERE turn = ?1 AND (?2 IS NULL OR kind IN (SELECT value FROM json_each(?2))) ORDER BY id"""
 
 
-def read_journal(database: Database, turn_id: str) -> list[Record]:
-    """Every row of a turn in the order written, none for a turn that is not in the store."""
+def read_journal(database: Database, turn_id: str, kinds: Sequence[str] | None = None) -> list[Record]:
+    """Every row of a turn, or those of some kinds, in the order written; see `Store.journal`."""
     found = database.row("SELECT id, session FROM log WHERE kind = 'turn' AND name = ?", turn_id)
     if found is None:
         return []
@@ -28,7 +30,8 @@ def read_journal(database: Database, turn_id: str) -> list[Record]:
     session_id = database.row("SELECT name FROM log WHERE id = ?", session)[0]
     turn_body: TurnBody | None = None
     records: list[Record] = []
-    for row, iteration, kind, at, facts, content in database.rows(_ROWS, turn):
+    wanted = None if kinds is None else json.dumps(kinds)
+    for row, iteration, kind, at, facts, content in database.rows(_ROWS, turn, wanted):
         if kind == "turn":
             body = turn_body = _turn_body(database, turn, facts, content, turn_id, session_id)
         else:

@@ -190,9 +190,12 @@ class Store:
             raise UsageError(f"{many} with {prefix}; a run's JSON holds its turn_id, and --last 5 draws the newest")
         return found[0][0]
 
-    def journal(self, turn_id: str) -> list[Record]:
-        """Every row of a turn in the order written, none for a turn that is not in the store."""
-        return read_journal(self._database, turn_id)
+    def journal(self, turn_id: str, kinds: Sequence[str] | None = None) -> list[Record]:
+        """Every row of a turn in the order written, none for a turn that is not in the store.
+
+        With `kinds` only rows of these, and no other is read; an end tells its answer only among the whole journal.
+        """
+        return read_journal(self._database, turn_id, kinds)
 
     def turn_body(self, turn_id: str) -> TurnBody:
         """What a turn began with.
@@ -293,17 +296,6 @@ class Store:
         """
         holder = turns.holder_of(self._database, turns.session_row(self._database, session_id))
         return None if holder is None or holder.ended else holder.turn_id
-
-    def cut_off_before(self, turn_id: str) -> str | None:
-        """The session's turn before this one, if it never came to its end: its process was killed, or it failed."""
-        turn = turns.turn_row(self._database, turn_id)
-        sql = f"""SELECT id, name FROM log WHERE session = (SELECT session FROM log WHERE id = ?1) AND {OWNERS}
-            AND kind = 'turn' AND id < ?1 ORDER BY id DESC LIMIT 1"""
-        before = self._database.row(sql, turn)
-        if before is None:
-            return None
-        (last,) = self._database.row("SELECT kind FROM log WHERE turn = ? ORDER BY id DESC LIMIT 1", before[0])
-        return None if last == "end" else before[1]
 
     def _free(self, session_id: str) -> int:
         """The row of a session that no turn runs in; asked inside a transaction."""

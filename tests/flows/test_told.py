@@ -104,6 +104,7 @@ async def test_it_fits_the_terminal(store: Store, width: int, monkeypatch: pytes
     monkeypatch.setenv("NO_COLOR", "1")
     turn = (await worked(store, HOSTILE)).turn_id
     summary, body, journal = summarise(store, turn), store.turn_body(turn), store.journal(turn)
+    assert summary == summary_of(turn, journal)  # though what was said is not read for it
     for stream in (Screen(), io.StringIO()):
         print_turns([summary], stream)
         print_journal(summary, body, tell(journal), stream)
