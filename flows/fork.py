@@ -18,12 +18,11 @@ from ..nodes.said import prompt_message
 from ..nodes.state import RequestContext
 from ..tools.policy import Auto, Policy
 from ..tools.secret import environment_secrets
-from .drive import drive
 from .equipment import check_flow, equipped
 from .flow import STANDARD, Flow
+from .going_on import go_on, next_role
 from .heading import heading
 from .interrupt import Interrupt
-from .journal.given import made_again
 from .journal.standing import standing
 from .keeper import Keeper
 from .models import create_model
@@ -73,9 +72,7 @@ async def fork_turn(
     limits, workdir = limits or limits_of(source, model), workdir or Path(source.workdir)
     check_flow(flow)
     found = standing(store, turn_id, at)
-    role = found.role or flow.start
-    if role not in flow.lineup:
-        raise UsageError(f"after visit {at} the turn goes on with {role}, which the flow {flow.name} does not have")
+    role = next_role(found, flow)
     if prompt is not None and found.state.iteration:
         raise UsageError(
             f"the prompt of turn {turn_id} had been answered by visit {at}; to edit it, fork the turn --at 0"
@@ -97,16 +94,12 @@ async def fork_turn(
         shared = store.turn_body(turn_id).prompt_row if said is None else None
         with store.begin_turn(head, said, origin=Origin(turn_id, found.row), prompt_row=shared) as log:
             found = standing(store, new_id, at)
-            state = found.state
-            state.request = RequestContext(head.request_id, limits.max_iterations, debug)
-            state.started_ms = equipment.clock.ms()
-            return await drive(
+            found.state.request = RequestContext(head.request_id, limits.max_iterations, debug)
+            return await go_on(
                 flow,
-                state,
+                found,
                 equipment.deps(flow, log),
                 interrupt or Interrupt(),
                 notices=[Notice("info", f"forked from turn {turn_id[:8]} after {at} visits of nodes, at {role}")],
-                visits=at,
-                start=made_again(flow.lineup[role], found.given),
                 keeper=None if trees is None else Keeper(trees, workdir, log, equipment.sink),
             )

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from ..nodes.errors import UsageError
 from ..nodes.state import RequestContext
 from ..tools.policy import Auto
-from .drive import drive
 from .equipment import check_flow, equipped
 from .flow import STANDARD, Flow
+from .going_on import go_on, next_role
 from .interrupt import Interrupt
-from .journal.given import made_again
 from .journal.recorded import Departed, Departure, Recording
 from .journal.recorded_tools import RecordedToolset
 from .journal.standing import standing
@@ -48,9 +46,7 @@ async def replay_turn(store: Store, turn_id: str, *, flow: Flow = STANDARD) -> R
     limits = limits_of(turn.head)
     recording = Recording(store, turn_id)
     found = standing(store, turn_id, recording.begins)
-    role = found.role or flow.start
-    if role not in flow.lineup:
-        raise UsageError(f"turn {turn_id} begins with {role}, a role that the flow {flow.name} does not have")
+    next_role(found, flow)  # before anything is opened
     async with equipped(
         FunctionModel(stream_function=_never_asked, model_name="replay"),
         [RecordedToolset(recording.tools(found.state.offered))],
@@ -58,16 +54,8 @@ async def replay_turn(store: Store, turn_id: str, *, flow: Flow = STANDARD) -> R
         limits=limits,
         instructions=turn.head.instructions,
     ) as equipment:
-        state = found.state
-        state.request = RequestContext(turn.head.request_id, limits.max_iterations)
-        await drive(
-            flow,
-            state,
-            equipment.deps(flow, recording, recording),
-            Interrupt(),
-            visits=found.visits,
-            start=made_again(flow.lineup[role], found.given),
-        )
+        found.state.request = RequestContext(turn.head.request_id, limits.max_iterations)
+        await go_on(flow, found, equipment.deps(flow, recording, recording), Interrupt())
     return Replayed(turn_id, recording.passed, recording.total, recording.departure)
 
 

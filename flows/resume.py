@@ -18,13 +18,12 @@ from ..nodes.model_port import ModelPort
 from ..nodes.outcome import TurnResult
 from ..nodes.state import RequestContext
 from ..tools.policy import Auto, Policy
-from .drive import drive
 from .equipment import check_flow, equipped
 from .flow import STANDARD, Flow
+from .going_on import go_on, next_role
 from .interrupt import Interrupt
 from .journal.changes import Changes
 from .journal.differences import differences
-from .journal.given import made_again
 from .journal.past import CutOff, catch_up
 from .journal.standing import standing
 from .keeper import Keeper
@@ -83,27 +82,21 @@ async def resume_turn(
     ) as equipment:
         with store.take_over(turn_id) as log:
             found = standing(store, turn_id)
-            role = found.role or flow.start
-            if role not in flow.lineup:
-                raise UsageError(f"turn {turn_id} goes on with {role}, a role that the flow {flow.name} does not have")
+            role = next_role(found, flow)
             changes = Changes(found.state)
             catch_up(store, found)
             past = CutOff(found.after)
-            state = found.state
-            state.request = RequestContext(head.request_id, limits.max_iterations, debug)
-            state.started_ms = equipment.clock.ms()
-            return await drive(
+            found.state.request = RequestContext(head.request_id, limits.max_iterations, debug)
+            return await go_on(
                 flow,
-                state,
+                found,
                 equipment.deps(flow, log, past),
                 interrupt or Interrupt(),
                 notices=[
                     Notice("info", f"resumed at {role}, after {found.visits} visits of nodes"),
                     *(Notice("warning", text) for text in past.warnings),
                 ],
-                visits=found.visits,
                 changes=changes,
-                start=made_again(flow.lineup[role], found.given),
                 keeper=None if trees is None else Keeper(trees, Path(head.workdir), log, equipment.sink),
             )
 
